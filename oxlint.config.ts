@@ -97,6 +97,10 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/capabilities": feature("capabilities"),
   "src/features/combos": feature("combos"),
   "src/features/compliance": feature("compliance"),
+  "src/features/configFile": feature("configFile", [], [
+    // The file has the fields of the API.
+    "yaml", ...["combos", "keys", "providers", "webhooks"].map((name) => `#src/features/${name}/api.ts`), "#src/features/providers/nodes/api.ts"
+  ]),
   "src/features/dashboard": feature("dashboard"),
   "src/features/docs": feature("docs"),
   "src/features/drills": feature("drills"),

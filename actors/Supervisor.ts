@@ -89,6 +89,7 @@ export const loops = {
   "sweep/files": fiber("requests", STEADY, "expired files stay stored"),
   "sweep/file bytes": fiber("requests", STEADY, "bytes that belong to no file stay stored"),
   "model lists": fiber("requests", STEADY, "the model lists of provider nodes grow old"),
+  "configuration file": fiber("requests", QUICK, "a SIGHUP is heard later"),
   "connection tests": fiber("requests", STEADY, "connections are not tested in the background"),
   "quota history": task("requests", STEADY, "quota readings are not stored"),
   "quota eviction": fiber("requests", STEADY, "old quota readings stay stored"),

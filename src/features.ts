@@ -9,6 +9,7 @@ import { combos } from "#src/features/combos/feature.ts"
 import { compliance } from "#src/features/compliance/feature.ts"
 import { dashboard } from "#src/features/dashboard/feature.ts"
 import { drills } from "#src/features/drills/feature.ts"
+import { configFile } from "#src/features/configFile/feature.ts"
 import { evals } from "#src/features/evals/feature.ts"
 import { files } from "#src/features/files/feature.ts"
 import { flags } from "#src/features/flags/feature.ts"
@@ -38,5 +39,5 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 export const features = [
   auth, tokens, keys, providers, oauth, combos, pricing, settings, flags, limits, usage, bodies,
   quotas, health, capabilities, nodes, resilience, drills, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, live, responses, mcp, mcpServers,
-  a2a, files, batches, search, dashboard
+  a2a, files, batches, search, configFile, dashboard
 ] as const

@@ -7,6 +7,7 @@ import type * as Effect from "effect/Effect"
 import type { Combo, ComboMapping } from "#schemas/records/Combo.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
+import type { FileOwned } from "#schemas/FileOwned.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 
@@ -31,6 +32,8 @@ export interface Snapshot {
   readonly flagOverrides: ReadonlyMap<string, string>
   /** `<provider>/<model>` to a partial price. */
   readonly pricing: ReadonlyMap<string, unknown>
+  /** `<kind>/<id>` of each record that the configuration file declares. */
+  readonly fileOwned: ReadonlyMap<string, FileOwned>
   /** Base URL of the built-in simulator, which is called by name as provider `sim`; null when a setting turned it off. */
   readonly simulatorUrl: string | null
   /** Whether its models are listed and chosen without being named: by default only while no real connection exists. */

@@ -13,7 +13,7 @@ export type Caller =
   | { readonly kind: "session"; readonly sessionId: string }
   | { readonly kind: "key"; readonly key: ApiKey; readonly admin: boolean }
   | { readonly kind: "token"; readonly token: AccessToken }
-  | { readonly kind: "local" }
+  | { readonly kind: "local"; /** The configuration file that it applies. */ readonly file?: string }
   | { readonly kind: "open" }
   | { readonly kind: "anonymous" }
 

@@ -12,6 +12,7 @@ import { urlOf } from "#src/platform/configuration/address.ts"
 import type { Settings } from "#src/platform/configuration/Settings.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import * as Registry from "#src/providers/Registry.ts"
+import { ConfigFile } from "#src/features/configFile/ports/ConfigFile.ts"
 import { DashboardFiles } from "#src/features/dashboard/ports/DashboardFiles.ts"
 import { banner } from "./banner.ts"
 import * as FirstRun from "./FirstRun.ts"
@@ -28,6 +29,7 @@ export const layerOf = (settings: Settings["Service"], settle: () => void) => La
   control.markMigrated()
   const password = yield* FirstRun.ensurePassword(settings.initialPassword)
   yield* FirstRun.importProviderKeys(settings.environment, Registry.builtin.all)
+  yield* (yield* ConfigFile).apply
   front.onDrain(control.markDraining)
   settle()
   control.markReady()

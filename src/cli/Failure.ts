@@ -21,7 +21,7 @@ export interface Explained {
 /** Errors whose own message says what to change. */
 const spoken: ReadonlySet<string> = new Set([
   "SettingsError", "ServeError", "PgliteError", "MasterKeyError", "SimulatorError", "MigrationError", "ClusterError", "StoreError", "SealBroken",
-  "DataDirectoryError", "FileStoreError"
+  "DataDirectoryError", "FileStoreError", "ConfigFileError"
 ])
 
 const fieldOf = (value: unknown, field: string): unknown =>

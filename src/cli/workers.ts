@@ -2,6 +2,7 @@
 import * as Net from "node:net"
 import * as Effect from "effect/Effect"
 import { Failure } from "./Failure.ts"
+import { configFileOf } from "#src/platform/configuration/configFile.ts"
 import * as Workers from "#src/platform/cluster/workers/Workers.ts"
 import * as Log from "#src/platform/telemetry/Log.ts"
 import type { Loaded } from "./environment.ts"
@@ -27,6 +28,7 @@ export const supervise = <E, R>(settings: Loaded, port: number, graceMs: number,
     workers: settings.workers,
     command,
     environment: { ...process.env, HOST: settings.host, PORT: String(port), GATEWAY_DATA_DIR: settings.dataDir, GATEWAY_WORKERS: String(settings.workers) },
+    reloads: configFileOf(settings) !== null,
     graceMs
   }, started).pipe(
     Effect.catchIf(

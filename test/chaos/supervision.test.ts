@@ -172,6 +172,7 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
     }
   },
   "cache eviction": always,
+  "configuration file": always,
   "model lists": always,
   "connection tests": { world: "alone", act: () => alone.gateway.operator.call("PATCH", "/api/resilience", { credentialHealthCheck: { intervalMinutes: 60 } }) },
   "journal delivery": { world: "alone", works: async () => expect(await alone.rows(await chat("delivered"))).toHaveLength(1) },
@@ -342,7 +343,7 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
       const serves = yield* Deferred.make<void>()
       const script = "process.send({ gateway: 'ready', banner: 'well' }); process.on('message', () => process.exit(0))"
       yield* Effect.raceFirst(
-        Workers.run({ workers: 1, command: [process.execPath, "-e", script], environment: process.env, graceMs: 5_000 }, Deferred.succeed(serves, undefined)),
+        Workers.run({ workers: 1, command: [process.execPath, "-e", script], environment: process.env, reloads: false, graceMs: 5_000 }, Deferred.succeed(serves, undefined)),
         Deferred.await(serves)
       )
     }))
@@ -367,13 +368,15 @@ describe.skipIf(servers.missing !== null)("a defect in a loop of the running gat
     const { port } = otlp.address() as { port: number }
     pages = await startPages({ "/page": html("<p>A page</p>") })
     stop.push(pages.stop)
+    const configFile = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "gateway-supervised-")), "gateway.yaml")
+    fs.writeFileSync(configFile, "")
     alone = await startLab({
       network: pages.network,
       probe: aloneFaults.probe,
       resilience: "awake",
       environment: {
         GATEWAY_NODE_ID: NODE, GATEWAY_SIM_PROVIDER: "true", GATEWAY_MODEL_LISTS_REFRESH_MS: "3600000", OUTBOUND_SSRF_GUARD_ENABLED: "false",
-        OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`
+        OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`, GATEWAY_CONFIG: configFile
       }
     })
     common = await ground(servers.postgres)

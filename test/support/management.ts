@@ -5,6 +5,7 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { inetAddressFromStringUnsafe } from "effect/net/NetAddress"
 import * as HttpEffect from "effect/http/HttpEffect"
@@ -17,6 +18,9 @@ import * as Redacted from "effect/Redacted"
 import * as References from "effect/References"
 import * as TestClock from "effect/testing/TestClock"
 import { EvalCalls } from "#src/inference/ports/EvalCalls.ts"
+import type { Applier } from "#src/features/configFile/Applier.ts"
+import { ConfigFile } from "#src/features/configFile/ports/ConfigFile.ts"
+import { Appliers } from "#src/features/configFile/ReadConfigFile.ts"
 import { OwnCalls } from "#src/inference/ports/OwnCalls.ts"
 import { EvalScores } from "#src/routing/ports/EvalScores.ts"
 import { type Reconciliation, Ledger } from "#actors/request/ports/Ledger.ts"
@@ -148,6 +152,8 @@ const doubles = (dials: Dials) => Layer.mergeAll(
   Layer.succeed(IdempotencyView, { activeKeys: () => 2, windowMs: () => 5000 }),
   Layer.succeed(RoutingViews, { explain: () => Errors.make("model_not_found", "No routing here."), rehearse: () => () => Errors.make("model_not_found", "No routing here."), decision: () => null, decisions: () => [] }),
   Layer.succeed(EvalCalls, { ask: () => Effect.succeed({ text: "42", error: null, answeredBy: "a/m", latencyMs: 1 }) }),
+  Layer.succeed(ConfigFile, { path: null, apply: Effect.succeed(null), last: () => null }),
+  Layer.effect(Appliers, Deferred.make<Applier>()),
   Layer.succeed(OwnCalls, { ask: () => Effect.succeed({ status: 200, body: "{}" }) }),
   Layer.succeed(EvalScores, { of: () => new Map(), note: () => {} }),
   Layer.succeed(TargetTests, {

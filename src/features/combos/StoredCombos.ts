@@ -15,6 +15,7 @@ import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
+import { ownerOf, refuseOwned } from "#src/management/ownership/ownership.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import { makeConfigs } from "#src/routing/combos/config.ts"
 import * as Nesting from "#src/routing/combos/nesting.ts"
@@ -25,13 +26,13 @@ type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
 
 export class StoredCombos extends Context.Service<StoredCombos, {
   /** All of them, and each answer here, as replies show combos. */
-  readonly list: Effect.Effect<ReadonlyArray<Combo>>
-  readonly get: (id: string) => Done<Combo>
+  readonly list: Effect.Effect<ReadonlyArray<ComboView>>
+  readonly get: (id: string) => Done<ComboView>
   /** A combo as it would be stored, with the same refusals. */
   readonly draft: (input: DraftCombo) => Effect.Effect<Combo, Refusal.Refusal>
   readonly create: (input: NewCombo) => Done<ComboView>
   readonly change: (id: string, change: ComboChange) => Done<ComboView>
-  readonly reorder: (ids: ReadonlyArray<string>) => Done<ReadonlyArray<Combo>>
+  readonly reorder: (ids: ReadonlyArray<string>) => Done<ReadonlyArray<ComboView>>
   readonly remove: (id: string) => Done<void>
 }>()("gateway/http/StoredCombos") {}
 
@@ -89,7 +90,10 @@ export const make = Effect.gen(function*() {
   const note = (action: string, combo: Combo, details: Readonly<Record<string, string>> = {}) =>
     audit.note({ action, target: combo.id, resourceType: "combo", details: { name: combo.name, ...details } })
 
-  const shown = (combo: Combo): Combo => ComboRecord.shown(combo, (provider) => shownProvider(configuration.current(), provider))
+  const shown = (combo: Combo): ComboView => {
+    const snapshot = configuration.current()
+    return { ...ComboRecord.shown(combo, (provider) => shownProvider(snapshot, provider)), owner: ownerOf(snapshot, "combo", combo.id) }
+  }
   const withWarning = (combo: Combo): ComboView => {
     const warning = ComboRecord.shadowing(combo.name, builtin, configuration.current().customModels)
     return warning === null ? shown(combo) : { ...shown(combo), warning }
@@ -119,6 +123,7 @@ export const make = Effect.gen(function*() {
       return withWarning(combo)
     }),
     change: Effect.fn("StoredCombos.change")(function*(id, change) {
+      yield* refuseOwned(configuration.current(), "combo", id)
       yield* refuseInert(Acting.combo, change)
       const making = yield* makingOf(change.models?.length ?? 0)
       const { combo, previous } = yield* takenIsRefused(configuration.commit(Effect.gen(function*() {
@@ -150,6 +155,7 @@ export const make = Effect.gen(function*() {
       return configuration.current().combos.map(shown)
     }),
     remove: Effect.fn("StoredCombos.remove")(function*(id) {
+      yield* refuseOwned(configuration.current(), "combo", id)
       const combo = yield* configuration.commit(Effect.gen(function*() {
         const combo = yield* get(id)
         yield* mappings.removeByCombo(id)

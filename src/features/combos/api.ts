@@ -7,6 +7,7 @@ import { Access, reads, writes } from "#schemas/api/Access.ts"
 import { clearable, integer, listOf, Success, text } from "#schemas/api/fields.ts"
 import { Explanation, Format } from "#schemas/api/Explanation.ts"
 import { Combo, ComboConfig, ComboMapping, Strategy, StrategyName } from "#schemas/records/Combo.ts"
+import { Owner } from "#schemas/FileOwned.ts"
 
 const opt = Schema.optionalKey
 const weight = opt(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 100 })))
@@ -68,6 +69,7 @@ export interface ComboChange extends Schema.Schema.Type<typeof ComboChange> {}
 /** A combo as replies show it. */
 export const ComboView = Schema.Struct({
   ...Combo.fields,
+  owner: Owner,
   warning: opt(Schema.Struct({ code: Schema.Literal("COMBO_NAME_SHADOWS_MODEL"), modelId: Schema.String, providerId: Schema.String }))
 }).annotate({ identifier: "Combo" })
 export interface ComboView extends Schema.Schema.Type<typeof ComboView> {}

@@ -3,6 +3,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, signedIn } from "#schemas/api/Access.ts"
+import { Owner } from "#schemas/FileOwned.ts"
 import { text } from "#schemas/api/fields.ts"
 
 const Source = Schema.Literals(["db", "env", "default"])
@@ -20,7 +21,8 @@ export const FlagView = Schema.Struct({
   requiresRestart: Schema.Boolean,
   warningLevel: Schema.NullOr(Schema.String),
   /** False: nothing reads it in this release, and an override is refused. */
-  acts: Schema.Boolean
+  acts: Schema.Boolean,
+  owner: Owner
 })
 export interface FlagView extends Schema.Schema.Type<typeof FlagView> {}
 

@@ -9,6 +9,7 @@ import * as FlagCatalogue from "#schemas/flagCatalogue.ts"
 import { refuseInertFlag } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
+import { ownerOf, refuseOwned } from "#src/management/ownership/ownership.ts"
 import * as Surface from "#src/management/Surface.ts"
 
 const KIND = "flag"
@@ -27,7 +28,8 @@ export const layer = HttpApiBuilder.group(Surface.make(FeatureFlagsGroup), "feat
     ...definition,
     effectiveValue: flags.value(definition.key),
     source: flags.source(definition.key),
-    acts: lacks === null
+    acts: lacks === null,
+    owner: ownerOf(configuration.current(), "flag", definition.key)
   })
 
   const list = Effect.sync(() => {
@@ -48,6 +50,7 @@ export const layer = HttpApiBuilder.group(Surface.make(FeatureFlagsGroup), "feat
   const set = Effect.fn("FeatureFlags.set")(function*(key: string, text: string | undefined) {
     const definition = FlagCatalogue.byKey.get(key)
     if (definition === undefined) return yield* Effect.fail(Refusal.invalidField("key", "No such feature flag"))
+    yield* refuseOwned(configuration.current(), "flag", key)
     const value = text === undefined ? undefined : FlagCatalogue.read(definition, text)
     if (value === null) return yield* Effect.fail(Refusal.invalidField("value", `${definition.key} takes ${FlagCatalogue.expects(definition)}`))
     const withheld = FlagCatalogue.withheld.get(key)
@@ -75,7 +78,8 @@ export const layer = HttpApiBuilder.group(Surface.make(FeatureFlagsGroup), "feat
   })
 
   const clear = Effect.gen(function*() {
-    const cleared = yield* configuration.commit(documents.clear(KIND))
+    const overrides = [...(yield* documents.list(KIND)).keys()].filter((key) => ownerOf(configuration.current(), "flag", key) === "database")
+    const cleared = (yield* configuration.commit(Effect.forEach(overrides, (key) => documents.remove(KIND, key)))).filter(Boolean).length
     yield* audit.note({ action: "flag.cleared", resourceType: "feature-flag", details: { cleared } })
     return { cleared, message: cleared === 1 ? "1 override removed" : `${cleared} overrides removed` }
   })

@@ -21,6 +21,7 @@ import { type ApiKey, defaultPolicy } from "#schemas/records/ApiKey.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import { scopeRank } from "#actors/keys/scopes.ts"
+import { TOKEN_PREFIX } from "#src/management/authentication/Callers.ts"
 import { callerRank } from "#src/management/authentication/rights.ts"
 import * as Policy from "./policy.ts"
 
@@ -34,10 +35,10 @@ export interface Minted {
 
 export class ManagedKeys extends Context.Service<ManagedKeys, {
   readonly get: (id: string) => Done<ApiKey>
-  /** `issuerId`: the key that issues it, whose rights bound it. */
-  readonly create: (name: string, input: PolicyInput, issuerId?: string | null) => Done<Minted>
-  /** Answers the key as it stands now. */
-  readonly change: (id: string, name: string | undefined, input: PolicyInput) => Done<ApiKey>
+  /** `issuerId`: the key that issues it, whose rights bound it. `own`: its value, in place of a generated one. */
+  readonly create: (name: string, input: PolicyInput, issuerId?: string | null, own?: string) => Done<Minted>
+  /** Answers the key as it stands now; `own`: its value from now on. */
+  readonly change: (id: string, name: string | undefined, input: PolicyInput, own?: string) => Done<ApiKey>
   readonly regenerate: (id: string) => Done<Minted>
   readonly reveal: (id: string) => Done<string>
   /** With its budget and token limits, and its place among issued keys. */
@@ -73,18 +74,25 @@ export const make = Effect.gen(function*() {
     }
   })
 
+  const storedOf = (raw: string) => ({
+    keyHash: keys.hash(raw),
+    keyPrefix: raw.slice(0, 8),
+    keySuffix: raw.slice(-4),
+    sealedKey: flags.isOn("ALLOW_API_KEY_REVEAL") ? Redacted.make(raw) : null
+  })
+
   const mintSecret = Effect.map(random.randomBytes(SECRET_BYTES), (bytes) => {
     const raw = `sk-${Base64Url.encode(bytes)}`
-    return {
-      raw,
-      stored: {
-        keyHash: keys.hash(raw),
-        keyPrefix: raw.slice(0, 8),
-        keySuffix: raw.slice(-4),
-        sealedKey: flags.isOn("ALLOW_API_KEY_REVEAL") ? Redacted.make(raw) : null
-      }
-    }
+    return { raw, stored: storedOf(raw) }
   })
+
+  /** A value of the operator's own must not be taken for a credential of another kind. */
+  const given = (raw: string) => raw.startsWith(TOKEN_PREFIX)
+    ? Effect.fail(Refusal.invalidField("key", `${TOKEN_PREFIX}... is the form of access tokens`))
+    : Effect.succeed({ raw, stored: storedOf(raw) })
+
+  const takenIsRefused = <A, R>(effect: Effect.Effect<A, Refusal.Refusal | StoreError, R>) => Effect.catchTag(effect, "StoreError", (error) =>
+    Effect.fail(error.reason === "conflict" ? Refusal.conflict("Another key has this value", { details: [{ field: "key", message: "Taken" }] }) : error))
 
   const now = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
   const note = (action: string, key: ApiKey, details: Readonly<Record<string, string | ReadonlyArray<string>>> = {}) =>
@@ -97,29 +105,30 @@ export const make = Effect.gen(function*() {
 
   return ManagedKeys.of({
     get,
-    create: Effect.fn("ManagedKeys.create")(function*(name, input, issuerId = null) {
+    create: Effect.fn("ManagedKeys.create")(function*(name, input, issuerId = null, own?) {
       const scopes = Array.from(new Set([...(input.scopes ?? []), Policy.DEFAULT_SCOPE]))
       const policy = Policy.apply(defaultPolicy, { ...input, scopes })
       if (policy instanceof Refusal.Refusal) return yield* Effect.fail(policy)
       yield* mayTouch(policy.scopes)
-      const { raw, stored } = yield* mintSecret
+      const { raw, stored } = yield* own === undefined ? mintSecret : given(own)
       const at = yield* now
       const key: ApiKey = {
         id: yield* random.uuidV4(), name, ...stored, machineId, issuerId, policy, createdAt: at, updatedAt: at, lastUsedAt: null, revokedAt: null
       }
-      yield* store.insert(key)
+      yield* takenIsRefused(store.insert(key))
       yield* note("apikey.created", key, { scopes: policy.scopes })
       return { key, raw }
     }),
-    change: Effect.fn("ManagedKeys.change")(function*(id, name, input) {
-      const changed = Object.keys(input).concat(name === undefined ? [] : ["name"])
+    change: Effect.fn("ManagedKeys.change")(function*(id, name, input, own?) {
+      const changed = Object.keys(input).concat(name === undefined ? [] : ["name"], own === undefined ? [] : ["key"])
       if (changed.length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
       const current = yield* get(id)
       const policy = Policy.apply(current.policy, input)
       if (policy instanceof Refusal.Refusal) return yield* Effect.fail(policy)
       yield* mayTouch([...current.policy.scopes, ...policy.scopes])
-      const key: ApiKey = { ...current, name: name ?? current.name, policy, updatedAt: yield* now }
-      yield* replace(key)
+      const stored = own === undefined ? {} : (yield* given(own)).stored
+      const key: ApiKey = { ...current, ...stored, name: name ?? current.name, policy, updatedAt: yield* now }
+      yield* takenIsRefused(replace(key))
       yield* note("apikey.updated", key, { changed })
       return key
     }),

@@ -4,6 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { ApiKeyPolicy } from "#schemas/records/ApiKey.ts"
+import { Owner } from "#schemas/FileOwned.ts"
 import { Access, grants, reads, writes } from "#schemas/api/Access.ts"
 import { amount, clearable, integer, isoTime, listOf, Message, queryInteger, text } from "#schemas/api/fields.ts"
 
@@ -57,6 +58,9 @@ export const PolicyInput = Schema.Struct({
 })
 export interface PolicyInput extends Schema.Schema.Type<typeof PolicyInput> {}
 
+/** A value that clients hold already, in place of a generated one. */
+export const OwnKey = Schema.String.check(Schema.isPattern(/^[\x21-\x7e]{20,200}$/, { message: "Expected 20 to 200 visible ASCII characters" }))
+
 const identity = {
   id: Schema.String,
   name: Schema.String,
@@ -71,7 +75,7 @@ const identity = {
 }
 
 /** A key as replies show it: `key` is its first 8 characters, `****`, and its last 4. */
-export const KeyView = Schema.Struct({ ...identity, key: Schema.String, ...ApiKeyPolicy.fields }).annotate({ identifier: "ApiKey" })
+export const KeyView = Schema.Struct({ ...identity, key: Schema.String, owner: Owner, ...ApiKeyPolicy.fields }).annotate({ identifier: "ApiKey" })
 export interface KeyView extends Schema.Schema.Type<typeof KeyView> {}
 
 const UsageLimits = Schema.Struct({
@@ -89,15 +93,15 @@ export const KeysGroup = HttpApiGroup.make("keys").add(
     success: Schema.Struct({ keys: Schema.Array(KeyView), total: Schema.Int, allowKeyReveal: Schema.Boolean })
   }).annotate(Access, reads).annotate(OpenApi.Summary, "Keys, newest first, values masked"),
   HttpApiEndpoint.post("create", "/api/keys", {
-    payload: Schema.Struct({ name: text(1, 200), ...PolicyInput.fields }),
-    success: Schema.Struct({ ...identity, /** The raw value, shown this once. */ key: Schema.String, ...ApiKeyPolicy.fields })
+    payload: Schema.Struct({ name: text(1, 200), key: opt(OwnKey), ...PolicyInput.fields }),
+    success: Schema.Struct({ ...identity, /** The raw value, shown this once. */ key: Schema.String, owner: Owner, ...ApiKeyPolicy.fields })
       .pipe(HttpApiSchema.status(201))
   }).annotate(Access, grants).annotate(OpenApi.Summary, "Create a key; its raw value is shown once"),
   HttpApiEndpoint.get("get", "/api/keys/:id", { params: id, success: KeyView })
     .annotate(Access, reads).annotate(OpenApi.Summary, "One key, value masked"),
   HttpApiEndpoint.patch("update", "/api/keys/:id", {
     params: id,
-    payload: Schema.Struct({ name: opt(text(1, 200)), ...PolicyInput.fields }),
+    payload: Schema.Struct({ name: opt(text(1, 200)), key: opt(OwnKey), ...PolicyInput.fields }),
     success: Schema.Record(Schema.String, Schema.Json)
   }).annotate(Access, grants).annotate(OpenApi.Summary, "Change fields; the reply is `message` and the changed fields"),
   HttpApiEndpoint.delete("remove", "/api/keys/:id", { params: id, success: Message })

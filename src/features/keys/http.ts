@@ -11,6 +11,7 @@ import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
 import { ManagedKeys } from "./ManagedKeys.ts"
+import { ownerOf, refuseOwned } from "#src/management/ownership/ownership.ts"
 import * as Surface from "#src/management/Surface.ts"
 
 const PAGE = 100
@@ -40,7 +41,7 @@ const changedFields = (key: KeyView, names: ReadonlyArray<string>): Record<strin
 }
 
 /** Of its value the first eight characters, `****` and the last four. */
-export const view = (key: ApiKey, snapshot: Snapshot): KeyView => shown({ ...identity(key), key: `${key.keyPrefix}****${key.keySuffix}` }, snapshot)
+export const view = (key: ApiKey, snapshot: Snapshot): KeyView => shown({ ...identity(key), owner: ownerOf(snapshot, "key", key.id), key: `${key.keyPrefix}****${key.keySuffix}` }, snapshot)
 
 export const layer = HttpApiBuilder.group(Surface.make(KeysGroup), "keys", Effect.fn(function*(handlers) {
   const configuration = yield* Configuration
@@ -49,26 +50,29 @@ export const layer = HttpApiBuilder.group(Surface.make(KeysGroup), "keys", Effec
   const managed = yield* ManagedKeys
   const store = yield* KeyStore
   const viewOf = (key: ApiKey): KeyView => view(key, configuration.current())
+  const owned = (id: string) => refuseOwned(configuration.current(), "key", id)
   return handlers.handleAll({
     list: ({ query }) => answer(Effect.map(store.list(query.limit ?? PAGE, query.offset ?? 0), ({ keys, total }) => ({
       keys: keys.map(viewOf), total, allowKeyReveal: flags.isOn("ALLOW_API_KEY_REVEAL")
     }))),
-    create: ({ payload: { name, ...input } }) =>
-      answer(Effect.andThen(refuseInert(Acting.apiKey, input), Effect.map(managed.create(name, input), ({ key, raw }) => ({ ...shown(identity(key), configuration.current()), key: raw })))),
+    create: ({ payload: { key: own, name, ...input } }) => answer(Effect.andThen(
+      refuseInert(Acting.apiKey, input), Effect.map(managed.create(name, input, null, own), ({ key, raw }) => ({ ...viewOf(key), key: raw }))
+    )),
     get: ({ params }) => answer(Effect.map(managed.get(params.id), viewOf)),
-    update: ({ params, payload: { name, ...input } }) => answer(Effect.gen(function*() {
+    update: ({ params, payload: { key: own, name, ...input } }) => answer(Effect.gen(function*() {
+      yield* owned(params.id)
       yield* refuseInert(Acting.apiKey, input)
-      const key = yield* managed.change(params.id, name, input)
-      return { message: "Key updated", ...changedFields(viewOf(key), Object.keys(input).concat(name === undefined ? [] : ["name"])) }
+      const key = yield* managed.change(params.id, name, input, own)
+      return { message: "Key updated", ...changedFields(viewOf(key), Object.keys(input).concat(name === undefined ? [] : ["name"], own === undefined ? [] : ["key"])) }
     })),
-    remove: ({ params }) => answer(Effect.as(managed.remove(params.id), { message: "Key deleted" })),
+    remove: ({ params }) => answer(Effect.as(Effect.andThen(owned(params.id), managed.remove(params.id)), { message: "Key deleted" })),
     reveal: ({ params }) => answer(Effect.map(managed.reveal(params.id), (key) => ({ key }))),
-    regenerate: ({ params }) => answer(Effect.map(managed.regenerate(params.id), ({ key, raw }) => ({ id: key.id, key: raw }))),
+    regenerate: ({ params }) => answer(Effect.map(Effect.andThen(owned(params.id), managed.regenerate(params.id)), ({ key, raw }) => ({ id: key.id, key: raw }))),
     devices: ({ params }) => answer(Effect.map(managed.get(params.id), (key) => {
       const seen = devices.list(key.id)
       return { keyId: key.id, name: key.name, count: seen.length, devices: seen }
     })),
     usageLimits: ({ params }) => answer(Effect.map(managed.get(params.id), limitsOf)),
-    setUsageLimits: ({ params, payload }) => answer(Effect.map(managed.change(params.id, undefined, payload), limitsOf))
+    setUsageLimits: ({ params, payload }) => answer(Effect.map(Effect.andThen(owned(params.id), managed.change(params.id, undefined, payload)), limitsOf))
   })
 }))

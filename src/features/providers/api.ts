@@ -4,6 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { AuthType, Connection, TestStatus } from "#schemas/records/Connection.ts"
+import { Owner } from "#schemas/FileOwned.ts"
 import { Access, administers, reads } from "#schemas/api/Access.ts"
 import { clearable, Document, integer, isoTime, listOf, Message, text } from "#schemas/api/fields.ts"
 
@@ -13,6 +14,7 @@ const { accessToken: _a, apiKey: _k, idToken: _i, refreshToken: _r, ...visible }
 /** A connection as replies show it: no secret, providerSpecificData without secret-looking members. */
 export const ConnectionView = Schema.Struct({
   ...visible,
+  owner: Owner,
   hasApiKey: Schema.Boolean,
   hasAccessToken: Schema.Boolean,
   hasRefreshToken: Schema.Boolean

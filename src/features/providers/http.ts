@@ -39,12 +39,14 @@ export const layer = HttpApiBuilder.group(Surface.make(ProvidersGroup), "provide
   const upstreams = yield* Upstreams
   const control = yield* ResilienceControl
 
+  const viewOf = (connection: Connection): ConnectionView => view(connection, configuration.current())
+
   /** With the cooldown of this moment: the record follows a little later. */
   const shown = Effect.map(Clock.currentTimeMillis, (now) => {
     const cooling = new Map(control.cooldowns(now).map((cooldown) => [cooldown.connectionId, cooldown]))
     return (connection: Connection): ConnectionView => {
       const cooldown = cooling.get(connection.id)
-      return view(cooldown === undefined ? connection : { ...connection, ...marksOf(connection, cooldown, { until: 0 }, now) })
+      return viewOf(cooldown === undefined ? connection : { ...connection, ...marksOf(connection, cooldown, { until: 0 }, now) })
     }
   })
 
@@ -95,7 +97,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ProvidersGroup), "provide
     create: ({ payload }) => answer(Effect.gen(function*() {
       const connection = yield* connections.prepare(payload)
       yield* connections.store(connection)
-      return { connection: view(connection) }
+      return { connection: viewOf(connection) }
     })),
     activate: ({ payload }) => answer(Effect.map(connections.activate(payload.ids, payload.isActive), (updated) => ({ updated }))),
     client: () => Effect.sync(() => ({ providers: Overview.catalogue(builtin, configuration.current()) })),
@@ -117,7 +119,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ProvidersGroup), "provide
     ),
     get: ({ params }) => answer(Effect.zipWith(connections.get(params.id), shown, (connection, of) => ({ connection: of(connection) }))),
     update: ({ params, payload }) =>
-      answer(Effect.map(connections.change(params.id, payload), (connection) => ({ connection: view(connection) }))),
+      answer(Effect.map(connections.change(params.id, payload), (connection) => ({ connection: viewOf(connection) }))),
     remove: ({ params }) => answer(Effect.as(connections.remove(params.id), { message: "Connection deleted" })),
     test: ({ params }) => answer(Effect.flatMap(connections.get(params.id), tests.test)),
     refresh: ({ params }) => answer(Effect.gen(function*() {

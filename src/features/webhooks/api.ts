@@ -5,6 +5,7 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
 import { clearable, Document, listOf, Success, text } from "#schemas/api/fields.ts"
+import { Owner } from "#schemas/FileOwned.ts"
 import { eventTypes, WebhookDelivery, WebhookKind } from "#schemas/records/Webhook.ts"
 
 const WebhookView = Schema.Struct({
@@ -21,7 +22,8 @@ const WebhookView = Schema.Struct({
   failure_count: Schema.Int,
   last_triggered_at: Schema.NullOr(Schema.String),
   last_status: Schema.NullOr(Schema.Int),
-  created_at: Schema.String
+  created_at: Schema.String,
+  owner: Owner
 })
 export type WebhookView = typeof WebhookView.Type
 

@@ -3,6 +3,7 @@ import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Redacted from "effect/Redacted"
+import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import { Webhooks, WebhookStore } from "#actors/webhook/WebhookQueue.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -10,6 +11,7 @@ import { type NewWebhook, type WebhookChange, type WebhookView, WebhooksGroup } 
 import { SNAPSHOT_CHARS, type Webhook, type WebhookKind } from "#schemas/records/Webhook.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
+import { ownerOf, refuseOwned } from "#src/management/ownership/ownership.ts"
 import { keepRedacted, redact } from "#src/management/redact.ts"
 import * as Surface from "#src/management/Surface.ts"
 
@@ -26,13 +28,14 @@ type Metadata = Readonly<Record<string, string>>
 
 const metadataOf = (webhook: Webhook): Metadata | null => webhook.metadata === null ? null : JSON.parse(Redacted.value(webhook.metadata)) as Metadata
 
-const viewOf = (webhook: Webhook, inList: boolean): WebhookView => {
+const view = (webhook: Webhook, inList: boolean, snapshot: Snapshot): WebhookView => {
   const secret = Redacted.value(webhook.secret)
   const metadata = metadataOf(webhook)
   return {
     id: webhook.id, url: Redacted.value(webhook.url), events: webhook.events, secret: inList ? masked(secret) : secret,
     enabled: webhook.enabled, description: webhook.description, kind: webhook.kind, metadata: metadata === null ? null : redact(metadata),
-    failure_count: webhook.failureCount, last_triggered_at: webhook.lastTriggeredAt, last_status: webhook.lastStatus, created_at: webhook.createdAt
+    failure_count: webhook.failureCount, last_triggered_at: webhook.lastTriggeredAt, last_status: webhook.lastStatus, created_at: webhook.createdAt,
+    owner: ownerOf(snapshot, "webhook", webhook.id)
   }
 }
 
@@ -58,11 +61,13 @@ interface Address {
 
 export const layer = HttpApiBuilder.group(Surface.make(WebhooksGroup), "webhooks", Effect.fn(function*(handlers) {
   const audit = yield* Audit
+  const configuration = yield* Configuration
   const guard = yield* UrlGuard
   const random = yield* SecureRandom.SecureRandom
   const store = yield* WebhookStore
   const webhooks = yield* Webhooks
 
+  const viewOf = (webhook: Webhook, inList: boolean) => view(webhook, inList, configuration.current())
   const now = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
   const find = (id: string) => Effect.flatMap(store.get(id), (webhook) => webhook === null ? missing : Effect.succeed(webhook))
 
@@ -101,6 +106,7 @@ export const layer = HttpApiBuilder.group(Surface.make(WebhooksGroup), "webhooks
   })
 
   const update = Effect.fn("Webhooks.update")(function*(id: string, input: WebhookChange) {
+    yield* refuseOwned(configuration.current(), "webhook", id)
     const before = yield* find(id)
     const stored = metadataOf(before) ?? {}
     const metadata = input.metadata === undefined ? metadataOf(before) : input.metadata === null ? null : keepRedacted(input.metadata, stored)
@@ -128,6 +134,7 @@ export const layer = HttpApiBuilder.group(Surface.make(WebhooksGroup), "webhooks
   })
 
   const remove = Effect.fn("Webhooks.remove")(function*(id: string) {
+    yield* refuseOwned(configuration.current(), "webhook", id)
     const webhook = yield* find(id)
     if (!(yield* store.remove(id))) return yield* missing
     yield* webhooks.refresh

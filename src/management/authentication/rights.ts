@@ -83,7 +83,7 @@ export const actorOf = (caller: Caller): string => {
     case "session":
       return "dashboard"
     case "local":
-      return "local-cli"
+      return caller.file === undefined ? "local-cli" : `file:${caller.file}`
     case "token":
       return `token:${caller.token.name}`
     case "key":

@@ -147,6 +147,7 @@ const variables = {
     { expects: "an IP address or CIDR range", fits: (entry) => IpRange.parseRange(entry) !== null }
   ),
   ownHops: whole("GATEWAY_OWN_HOPS", 0, 0, 3, "hops", "How often a call may come back to this gateway through its own provider nodes; one that comes back more often is refused with 508."),
+  configFile: optional("GATEWAY_CONFIG", "Configuration file (docs/configuration-file.md). Unset: gateway.yaml in the working directory, if there is one."),
   dataDir: text("GATEWAY_DATA_DIR", "./data", "Directory of the embedded database, the usage journal and the generated secret."),
   databaseUrl: secret("DATABASE_URL", "Postgres server (postgres://...). Unset: an embedded Postgres in the data directory.", postgresRule),
   databasePool: whole("GATEWAY_DATABASE_POOL", 8, 1, 200, "connections", "Connections to the Postgres server."),

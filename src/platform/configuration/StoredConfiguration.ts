@@ -10,6 +10,7 @@ import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { ComboMappingStore, ComboStore, ConnectionStore, CustomModelStore, DocumentStore, NodeStore } from "#actors/ports/Stores.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
+import * as FileOwned from "#schemas/FileOwned.ts"
 import type { Values } from "./Settings.ts"
 import { SimulatorAddress } from "./SimulatorAddress.ts"
 
@@ -39,7 +40,7 @@ const tooLate = new StoreError({
 
 /** Kinds of changes that concern the snapshot; of documents, only those of `documentKinds`. */
 const kinds: ReadonlySet<string> = new Set(["connection", "node", "custom-model", "combo", "combo-mapping"])
-const documentKinds: ReadonlySet<string> = new Set(["alias", "setting", "flag", "pricing"])
+const documentKinds: ReadonlySet<string> = new Set(["alias", "setting", "flag", "pricing", FileOwned.KIND])
 
 const concerns = (change: Change): boolean =>
   change.kind === "document" ? documentKinds.has(change.id.slice(0, change.id.indexOf("/"))) : kinds.has(change.kind)
@@ -76,6 +77,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     const settings = yield* documents.list("setting")
     const flagOverrides = yield* documents.list("flag")
     const pricing = yield* documents.list("pricing")
+    const fileOwned = yield* documents.list(FileOwned.KIND)
     const simulatorUrl = options.simulatorMode === "never" ? null : options.simulatorUrl
     const snapshot: Snapshot = {
       version: ++version,
@@ -92,6 +94,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       settings,
       flagOverrides: new Map([...flagOverrides].map(([key, value]) => [key, String(value)])),
       pricing,
+      fileOwned: FileOwned.byRecord(fileOwned),
       simulatorUrl,
       simulatorListed: simulatorUrl !== null && (options.simulatorMode === "always" || connections.length === 0)
     }

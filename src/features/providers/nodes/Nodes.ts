@@ -15,6 +15,7 @@ import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
+import { refuseOwned } from "#src/management/ownership/ownership.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import { mergeData, nodeData } from "#src/features/providers/ports/connectionRecord.ts"
 import { Connections } from "#src/features/providers/ports/Connections.ts"
@@ -84,6 +85,7 @@ export const make = Effect.gen(function*() {
       return { node, connection }
     }),
     change: Effect.fn("Nodes.change")(function*(id, change) {
+      yield* refuseOwned(configuration.current(), "node", id)
       const current = yield* get(id)
       yield* refuseInert(Acting.node, change)
       const node = yield* checked(NodeRecord.apply(current, change, yield* now))
@@ -102,6 +104,7 @@ export const make = Effect.gen(function*() {
       return node
     }),
     remove: Effect.fn("Nodes.remove")(function*(id) {
+      yield* refuseOwned(configuration.current(), "node", id)
       const node = yield* get(id)
       const removed = yield* configuration.commit(Effect.gen(function*() {
         yield* connectionStore.removeByProvider(id)

@@ -4,6 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { ConnectionView } from "#src/features/providers/api.ts"
+import { Owner } from "#schemas/FileOwned.ts"
 import { NodeApiType, NodeType, ProviderNode } from "#schemas/records/ProviderNode.ts"
 import { Access, administers, reads } from "#schemas/api/Access.ts"
 import { clearable, integer, Success, text } from "#schemas/api/fields.ts"
@@ -34,13 +35,17 @@ export interface NewNode extends Schema.Schema.Type<typeof NewNode> {}
 export const NodeChange = Schema.Struct({ ...fields, type: opt(NodeType), name: opt(fields.name), prefix: opt(fields.prefix) })
 export interface NodeChange extends Schema.Schema.Type<typeof NodeChange> {}
 
-const one = Schema.Struct({ node: ProviderNode })
-const made = Schema.Struct({ node: ProviderNode, connection: opt(ConnectionView) })
+/** A node as replies show it: header values that carry a credential read `[redacted]`. */
+export const NodeView = Schema.Struct({ ...ProviderNode.fields, owner: Owner }).annotate({ identifier: "ProviderNode" })
+export interface NodeView extends Schema.Schema.Type<typeof NodeView> {}
+
+const one = Schema.Struct({ node: NodeView })
+const made = Schema.Struct({ node: NodeView, connection: opt(ConnectionView) })
 const id = { id: Schema.String }
 
 /** Operator-defined compatible endpoints. */
 export const ProviderNodesGroup = HttpApiGroup.make("providerNodes").add(
-  HttpApiEndpoint.get("list", "/api/provider-nodes", { success: Schema.Struct({ nodes: Schema.Array(ProviderNode) }) })
+  HttpApiEndpoint.get("list", "/api/provider-nodes", { success: Schema.Struct({ nodes: Schema.Array(NodeView) }) })
     .annotate(Access, reads).annotate(OpenApi.Summary, "All provider nodes"),
   HttpApiEndpoint.post("create", "/api/provider-nodes", { payload: NewNode, success: made.pipe(HttpApiSchema.status(201)) })
     .annotate(Access, administers).annotate(OpenApi.Summary, "Define an OpenAI- or Anthropic-compatible endpoint"),

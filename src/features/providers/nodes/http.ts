@@ -20,7 +20,8 @@ export const layer = HttpApiBuilder.group(Surface.make(ProviderNodesGroup), "pro
   const nodes = yield* Nodes
   const probe = yield* ProviderProbe
 
-  const shown = (node: ProviderNode) => ({ node: view(node) })
+  const viewOf = (node: ProviderNode) => view(node, configuration.current())
+  const shown = (node: ProviderNode) => ({ node: viewOf(node) })
 
   const validate = Effect.fn("ProviderNodes.validate")(function*(body: {
     readonly baseUrl: string
@@ -50,9 +51,9 @@ export const layer = HttpApiBuilder.group(Surface.make(ProviderNodesGroup), "pro
   })
 
   return handlers.handleAll({
-    list: () => Effect.sync(() => ({ nodes: configuration.current().nodes.map(view) })),
+    list: () => Effect.sync(() => ({ nodes: configuration.current().nodes.map(viewOf) })),
     create: ({ payload }) => answer(Effect.map(nodes.create(payload), ({ connection, node }) => ({
-      ...shown(node), ...(connection === null ? {} : { connection: ConnectionRecord.view(connection) })
+      ...shown(node), ...(connection === null ? {} : { connection: ConnectionRecord.view(connection, configuration.current()) })
     }))),
     validate: ({ payload }) => answer(validate(payload)),
     get: ({ params }) => answer(Effect.map(nodes.get(params.id), shown)),

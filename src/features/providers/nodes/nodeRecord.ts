@@ -1,8 +1,10 @@
 /** A provider node as it is made, changed and shown. Pure. */
-import type { NewNode, NodeChange } from "./api.ts"
+import type { Snapshot } from "#actors/ports/Configuration.ts"
+import type { NewNode, NodeChange, NodeView } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { FieldIssue } from "#schemas/api/Refusal.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
+import { ownerOf } from "#src/management/ownership/ownership.ts"
 import { keepRedacted, redactHeaders } from "#src/management/redact.ts"
 
 const HEADERS_MAX = 16
@@ -23,7 +25,8 @@ const refusedHeaders = new Set([
   "transfer-encoding", "upgrade", "host", "content-length", "expect"
 ])
 
-export const view = (node: ProviderNode): ProviderNode => ({ ...node, customHeaders: redactHeaders(node.customHeaders) })
+export const view = (node: ProviderNode, snapshot: Pick<Snapshot, "fileOwned">): NodeView =>
+  ({ ...node, customHeaders: redactHeaders(node.customHeaders), owner: ownerOf(snapshot, "node", node.id) })
 
 /** The base under which paths are added: no trailing slash, and for the Anthropic type no trailing /messages. */
 export const normalizedBase = (type: ProviderNode["type"], baseUrl: string | undefined): string => {

@@ -18,6 +18,7 @@ import type { Connection, TestStatus } from "#schemas/records/Connection.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
+import { refuseOwned } from "#src/management/ownership/ownership.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as ConnectionRecord from "./connectionRecord.ts"
 import * as Credential from "#src/features/providers/credential.ts"
@@ -140,6 +141,7 @@ export const make = Effect.gen(function*() {
     }),
     noteCreated,
     change: Effect.fn("Connections.change")(function*(id, requested) {
+      yield* refuseOwned(configuration.current(), "connection", id)
       const current = yield* get(id)
       const { apiKey: offered, ...rest } = requested
       const apiKey = current.authType === "apikey" ? Credential.clean(offered, "apiKey") : null
@@ -157,6 +159,7 @@ export const make = Effect.gen(function*() {
       return next
     }),
     activate: Effect.fn("Connections.activate")(function*(ids, isActive) {
+      for (const id of ids) yield* refuseOwned(configuration.current(), "connection", id)
       const updatedAt = yield* now
       const written = yield* configuration.commit(Effect.forEach(ids, (id) => store.patch(id, { isActive, updatedAt })))
       const updated = written.filter(Boolean).length
@@ -164,6 +167,7 @@ export const make = Effect.gen(function*() {
       return updated
     }),
     remove: Effect.fn("Connections.remove")(function*(id) {
+      yield* refuseOwned(configuration.current(), "connection", id)
       const connection = yield* get(id)
       const removed = yield* configuration.commit(Effect.andThen(
         Effect.forEach(documentKinds, (kind) => documents.remove(kind, id), { discard: true }),

@@ -1,15 +1,18 @@
 /** A connection as it is made, changed and shown. Pure. */
 import * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
+import type { Snapshot } from "#actors/ports/Configuration.ts"
 import type { ConnectionChange, ConnectionView } from "#src/features/providers/api.ts"
 import type { Connection, TestStatus } from "#schemas/records/Connection.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
+import { ownerOf } from "#src/management/ownership/ownership.ts"
 import { withoutSecrets } from "#src/management/redact.ts"
 
 type Data = Readonly<Record<string, Schema.Json>>
 
-export const view = (connection: Connection): ConnectionView => ({
+export const view = (connection: Connection, snapshot: Pick<Snapshot, "fileOwned">): ConnectionView => ({
   ...connection,
+  owner: ownerOf(snapshot, "connection", connection.id),
   providerSpecificData: withoutSecrets(connection.providerSpecificData),
   hasApiKey: connection.apiKey !== null,
   hasAccessToken: connection.accessToken !== null,

@@ -8,6 +8,7 @@ import * as Console from "effect/Console"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { type Drain, FromWorker, type Scraped, type Tell } from "./messages.ts"
 import { Scrapes } from "./Scrapes.ts"
@@ -23,6 +24,8 @@ export interface Options {
   /** The program and its arguments. */
   readonly command: readonly [program: string, ...args: ReadonlyArray<string>]
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** SIGHUP goes on to the first worker, which reads the configuration file for all; false: it ends the supervisor, as it does any process. */
+  readonly reloads: boolean
   /** What a worker gets to drain before it is killed, ms. */
   readonly graceMs: number
 }
@@ -46,13 +49,14 @@ const drain: Drain = { gateway: "drain" }
 type Reply = (message: Scraped | Tell) => void
 
 /** One life of a worker; an interruption drains it, and kills it after the grace. */
-const live = (options: Options, index: number, hear: (message: FromWorker, reply: Reply) => void): Effect.Effect<Ended> =>
+const live = (options: Options, index: number, hear: (message: FromWorker, reply: Reply) => void, born: (child: ChildProcess) => void): Effect.Effect<Ended> =>
   Effect.callback<Ended>((resume) => {
     const [program, ...args] = options.command
     const child: ChildProcess = spawn(program, args, {
       env: { ...options.environment, GATEWAY_WORKER: String(index) },
       stdio: ["ignore", "inherit", "inherit", "ipc"]
     })
+    born(child)
     let ended: Ended | null = null
     let over = (): void => {}
     const end = (how: Ended): void => {
@@ -82,7 +86,7 @@ const live = (options: Options, index: number, hear: (message: FromWorker, reply
   })
 
 /** Runs the workers until a stop is asked for over HTTP, and answers which kind of stop; `started` runs once the first of them serves. */
-export const run = <E, R>(options: Options, started: Effect.Effect<void, E, R>): Effect.Effect<"restart" | "shutdown", NotStarted | E, R> =>
+export const run = <E, R>(options: Options, started: Effect.Effect<void, E, R>): Effect.Effect<"restart" | "shutdown", NotStarted | E, Exclude<R, Scope.Scope>> =>
   Effect.gen(function*() {
     const stop = yield* Deferred.make<"restart" | "shutdown">()
     const ready = Array.from({ length: options.workers }, () => Deferred.makeUnsafe<string>())
@@ -105,11 +109,16 @@ export const run = <E, R>(options: Options, started: Effect.Effect<void, E, R>):
       }
     }
 
+    const children = new Map<number, ChildProcess>()
+    const reload = (): void => void children.get(1)?.kill("SIGHUP")
+    // Between two lives of the first worker nothing is lost: each life begins with the file.
+    if (options.reloads) yield* Effect.acquireRelease(Effect.sync(() => process.on("SIGHUP", reload)), () => Effect.sync(() => process.off("SIGHUP", reload)))
+
     const worker = (index: number) => Effect.suspend(() => {
       let lives = 0
       return Supervisor.supervised("worker", Effect.gen(function*() {
         const began = performance.now()
-        const ended = yield* live(options, index, hear(index))
+        const ended = yield* live(options, index, hear(index), (child) => children.set(index, child))
         scrapes.gone(index)
         if (index === 1 && !(yield* Deferred.isDone(ready[0] as Deferred.Deferred<string>))) return yield* Effect.fail(new NotStarted(ended))
         lives = performance.now() - began > Supervisor.WELL_AFTER_MS ? 1 : lives + 1
@@ -131,4 +140,4 @@ export const run = <E, R>(options: Options, started: Effect.Effect<void, E, R>):
     // Interrupted together, the workers drain at the same time.
     const all = Effect.andThen(Effect.all([worker(1), others, welcome], { concurrency: "unbounded", discard: true }), Effect.never)
     return yield* Effect.raceFirst(Deferred.await(stop), all)
-  })
+  }).pipe(Effect.scoped)
