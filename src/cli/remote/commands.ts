@@ -84,4 +84,11 @@ const chat = Command.make("chat", {
   key: text("key", "key", "API key of the gateway, in place of GATEWAY_API_KEY")
 }, (options) => lazily(async () => (await import("./chat.ts")).chat(options))).pipe(Command.withDescription("Ask a model and print its answer as it comes"))
 
-export const remoteCommands = [providers, nodes, combos, usage, logs, chat] as const
+const exported = Command.make("export", {
+  ...where,
+  output: Flag.String("output").pipe(Flag.withAlias("o"), Flag.withMetavar("file"), Flag.withDescription("File to write, in place of standard output"), Flag.optional, Flag.map(Option.getOrUndefined))
+}, (options) => lazily(async () => (await import("./export.ts")).exported(options))).pipe(
+  Command.withDescription("Print the gateway's records as a configuration file, without secrets (docs/configuration-file.md)")
+)
+
+export const remoteCommands = [providers, nodes, combos, usage, logs, chat, exported] as const
