@@ -3,6 +3,7 @@ import type { A2aGroup } from "#src/features/a2a/api.ts"
 import type { BatchesGroup } from "#src/features/batches/api.ts"
 import type { BodiesGroup } from "#src/features/bodies/api.ts"
 import type { CacheGroup } from "#src/features/cache/api.ts"
+import type { ConfigFileGroup } from "#src/features/configFile/api.ts"
 import type { DrillsGroup } from "#src/features/drills/api.ts"
 import type { EvalsGroup } from "#src/features/evals/api.ts"
 import type { FilesGroup } from "#src/features/files/api.ts"
@@ -13,5 +14,5 @@ import type { OAuthGroup } from "#src/features/oauth/api.ts"
 import type { SearchGroup } from "#src/features/search/api.ts"
 
 export type WorkGroups =
-  | typeof A2aGroup | typeof BatchesGroup | typeof BodiesGroup | typeof CacheGroup | typeof DrillsGroup | typeof EvalsGroup | typeof FilesGroup
+  | typeof A2aGroup | typeof BatchesGroup | typeof BodiesGroup | typeof CacheGroup | typeof ConfigFileGroup | typeof DrillsGroup | typeof EvalsGroup | typeof FilesGroup
   | typeof LeasesGroup | typeof McpGroup | typeof McpServersGroup | typeof OAuthGroup | typeof SearchGroup

@@ -1,5 +1,8 @@
 /** Somebody else changed the same while it was edited: theirs and yours, side by side, before one of them is lost. */
-import { useState } from "react"
+import { type ReactNode, useState } from "react"
+import { useRead } from "../api/query.ts"
+import { CopyButton } from "./Copy.tsx"
+import { Icon } from "./Icon.tsx"
 
 export interface Clash {
   readonly field: string
@@ -45,4 +48,25 @@ export const Theirs = ({ clashes }: { readonly clashes: ReadonlyArray<Clash> }) 
     </table>
     <p className="small">Save again to overwrite theirs, or close this window to keep it.</p>
   </div>
+)
+
+/** Whether the configuration file declares it: then it is changed there. */
+export const isOwned = ({ owner }: { readonly owner: "file" | "database" }): boolean => owner === "file"
+
+const Lock = () => {
+  const file = useRead("GET /api/config-file").data?.file ?? null
+  return <span className="tag nowrap" title={file === null ? "Declared in the configuration file" : `Declared in ${file}`}><Icon name="leases" size={14} /> in {file === null ? "the configuration file" : file.split("/").at(-1)}</span>
+}
+
+/** Says where a record is declared. */
+export const Owned = ({ record }: { readonly record: { readonly owner: "file" | "database" } }) => isOwned(record) ? <Lock /> : null
+
+/** The button that saves; in its place, of a record of the file, one that copies what to write there: JSON, which YAML holds. */
+export const SaveOrCopy = ({ body, children, name, owner, section }: {
+  readonly owner: "file" | "database"; readonly section: string; readonly name: string; readonly body: object | null; readonly children: ReactNode
+}) => owner === "database" ? children : (
+  <>
+    <span className="small muted wrap">The configuration file declares it. Write this there, then send the gateway SIGHUP.</span>
+    <CopyButton value={`${section}:\n  ${JSON.stringify(name)}: ${JSON.stringify(body ?? {})}\n`}>Copy as YAML</CopyButton>
+  </>
 )

@@ -12,6 +12,7 @@ import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { Table } from "../../parts/Table.tsx"
+import { isOwned, Owned } from "../../parts/Theirs.tsx"
 import { type Combo, Editor } from "./Editor.tsx"
 import { Mappings } from "./Mappings.tsx"
 import { strategies } from "./strategies.ts"
@@ -61,11 +62,12 @@ const Card = ({ combo, onDelete, onEdit, onRun }: { readonly combo: Combo; reado
           <span className="small muted wrap">{combo.description === null || combo.description === "" ? strategies[combo.strategy] ?? combo.strategy : combo.description}</span>
         </div>
         <div className="row">
+          <Owned record={combo} />
           <span className="tag">{combo.strategy}</span>
           <button type="button" className="button button-small" onClick={onRun} aria-label={`Dry run of ${combo.name}`}>Dry run</button>
           <button type="button" className="button button-small button-quiet button-icon" onClick={onEdit} aria-label={`Edit ${combo.name}`} title="Edit"><Icon name="edit" size={16} /></button>
-          <button type="button" className="button button-small button-quiet button-icon" onClick={onDelete} aria-label={`Delete ${combo.name}`} title="Delete"><Icon name="trash" size={16} /></button>
-          <Switch checked={combo.isActive} label={`${combo.name} is used`} disabled={change.isPending} onChange={(isActive) => change.mutate({ params: { id: combo.id }, body: { isActive } })} />
+          <button type="button" className="button button-small button-quiet button-icon" onClick={onDelete} disabled={isOwned(combo)} aria-label={`Delete ${combo.name}`} title="Delete"><Icon name="trash" size={16} /></button>
+          <Switch checked={combo.isActive} label={`${combo.name} is used`} disabled={change.isPending || isOwned(combo)} onChange={(isActive) => change.mutate({ params: { id: combo.id }, body: { isActive } })} />
         </div>
       </div>
       <div className="panel-body">

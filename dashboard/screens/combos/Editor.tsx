@@ -6,6 +6,7 @@ import { useChange, useRead } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
 import { SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
+import { SaveOrCopy } from "../../parts/Theirs.tsx"
 import { bodyOf, type Combo, differences, draftOf } from "./draft.ts"
 import { Lanes } from "./Lanes.tsx"
 import { BackTest, Changes, DryRun } from "./Proof.tsx"
@@ -44,6 +45,7 @@ export const Editor = ({ combo, onClose }: { readonly combo: Combo | null; reado
   const names = new Set((options.data?.combos ?? []).map((other) => other.name).filter((other) => other !== combo?.name))
   const models = (options.data?.providers ?? []).flatMap((provider) => provider.models.map((model) => `${provider.id}/${model.id}`))
   const body = bodyOf(draft, known, names)
+  const declared = body === null ? null : { ...body, name: undefined }
   const asked = body === null ? null : { ...body, ...(base === null ? {} : { id: base.id }) }
   const rested = useRested(JSON.stringify(asked))
   const plan = useQuery({
@@ -54,7 +56,7 @@ export const Editor = ({ combo, onClose }: { readonly combo: Combo | null; reado
     placeholderData: keepPreviousData
   })
   const save = (ifUpdatedAt: string | undefined): void => {
-    if (body === null) return
+    if (body === null || base?.owner === "file") return
     if (base === null) {
       create.mutate({ body })
       return
@@ -112,7 +114,9 @@ export const Editor = ({ combo, onClose }: { readonly combo: Combo | null; reado
       )}
       <div className="dialog-foot">
         <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-primary" disabled={create.isPending || update.isPending || body === null}>Save</button>
+        <SaveOrCopy owner={base?.owner ?? "database"} section="combos" name={draft.name} body={declared}>
+          <button type="submit" className="button button-primary" disabled={create.isPending || update.isPending || body === null}>Save</button>
+        </SaveOrCopy>
       </div>
     </Dialog>
   )

@@ -5,7 +5,7 @@ import { useChange, useRead } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { Failure, Loaded } from "../../parts/Feedback.tsx"
 import { AreaField, Check, TextField, wrongWith } from "../../parts/Field.tsx"
-import { Theirs, useTheirs } from "../../parts/Theirs.tsx"
+import { SaveOrCopy, Theirs, useTheirs } from "../../parts/Theirs.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { changeOf, dayNames, type Draft, draftOf, inverseOf } from "./draft.ts"
 import type { Key } from "./sentence.ts"
@@ -119,7 +119,9 @@ export const Edit = ({ onClose, value }: { readonly value: Key; readonly onClose
       {save.error === null ? null : <Failure what="The key was not changed" error={save.error} />}
       <div className="dialog-foot">
         <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-primary" disabled={save.isPending || theirs.isBusy || Object.keys(body).length === 0}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
+        <SaveOrCopy owner={value.owner} section="keys" name={value.name} body={body}>
+          <button type="submit" className="button button-primary" disabled={save.isPending || theirs.isBusy || Object.keys(body).length === 0}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
+        </SaveOrCopy>
       </div>
     </Dialog>
   )

@@ -17,6 +17,7 @@ import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { Table } from "../../parts/Table.tsx"
+import { isOwned, Owned } from "../../parts/Theirs.tsx"
 import { Budget } from "./Budget.tsx"
 import { Complete } from "./Complete.tsx"
 import { Edit, Make } from "./Edit.tsx"
@@ -59,7 +60,7 @@ const Row = ({ acts, budget, value }: { readonly value: Key; readonly budget: Bu
   return (
     <tr>
       <td>
-        <strong className="wrap">{value.name}</strong>
+        <strong className="wrap">{value.name}</strong> <Owned record={value} />
         <p className="small muted wrap">{sentenceOf(value)}</p>
         {change.error === null ? null : <p className="small wrap" role="alert">{change.error.message}</p>}
       </td>
@@ -78,9 +79,9 @@ const Row = ({ acts, budget, value }: { readonly value: Key; readonly budget: Bu
         <div className="row">
           <button type="button" className="button button-small" onClick={acts.onBudget} aria-label={`Budget of ${value.name}`}>Budget</button>
           <button type="button" className="button button-small button-quiet button-icon" onClick={acts.onEdit} aria-label={`Edit ${value.name}`} title="Edit"><Icon name="edit" size={16} /></button>
-          <button type="button" className="button button-small button-quiet button-icon" onClick={acts.onRenew} aria-label={`New value for ${value.name}`} title="New value"><Icon name="refresh" size={16} /></button>
-          <button type="button" className="button button-small button-quiet button-icon" onClick={acts.onDelete} aria-label={`Delete ${value.name}`} title="Delete"><Icon name="trash" size={16} /></button>
-          <Switch checked={value.isActive} label={`${value.name} may call`} disabled={change.isPending} onChange={(isActive) => change.mutate({ params: { id: value.id }, body: { isActive } })} />
+          <button type="button" className="button button-small button-quiet button-icon" onClick={acts.onRenew} disabled={isOwned(value)} aria-label={`New value for ${value.name}`} title="New value"><Icon name="refresh" size={16} /></button>
+          <button type="button" className="button button-small button-quiet button-icon" onClick={acts.onDelete} disabled={isOwned(value)} aria-label={`Delete ${value.name}`} title="Delete"><Icon name="trash" size={16} /></button>
+          <Switch checked={value.isActive} label={`${value.name} may call`} disabled={change.isPending || isOwned(value)} onChange={(isActive) => change.mutate({ params: { id: value.id }, body: { isActive } })} />
         </div>
       </td>
     </tr>

@@ -39,7 +39,8 @@ const Now = () => {
   const nodes = useRead("GET /api/nodes", {}, every)
   const expiring = useRead("GET /api/providers/expiration", {}, every)
   const webhooks = useRead("GET /api/webhooks", {}, every)
-  const reads = [webhooks, connections, resilience, lockouts, budgets, ledger, nodes, expiring]
+  const configFile = useRead("GET /api/config-file", {}, every)
+  const reads = [webhooks, configFile, connections, resilience, lockouts, budgets, ledger, nodes, expiring]
   const missing = reads.filter(({ data }) => data === undefined)
   const failed = reads.find(({ isError }) => isError)
   const touches = ["GET /api/providers", "GET /api/resilience", "GET /api/resilience/model-cooldowns"] as const
@@ -47,7 +48,7 @@ const Now = () => {
   const close = useChange("POST /api/resilience/reset", touches, undefined, { said: ({ resetCount }) => `${counted(resetCount, "breaker is", "breakers are")} closed; those of providers that still fail open again.`, isRecord: false })
   const clear = useChange("DELETE /api/resilience/model-cooldowns", touches, undefined, { said: ({ cleared }) => `${counted(cleared, "lockout is", "lockouts are")} ended.`, isRecord: false })
   const found = matters({
-    connections: connections.data?.connections, resilience: resilience.data, readAt: resilience.dataUpdatedAt + skew, lockouts: lockouts.data, budgets: budgets.data, ledger: ledger.data, nodes: nodes.data, expiring: expiring.data, webhooks: webhooks.data
+    connections: connections.data?.connections, resilience: resilience.data, readAt: resilience.dataUpdatedAt + skew, lockouts: lockouts.data, budgets: budgets.data, ledger: ledger.data, nodes: nodes.data, expiring: expiring.data, webhooks: webhooks.data, configFile: configFile.data
   }, now)
   const broken = found.filter(({ heals }) => !heals)
   const error = test.error ?? close.error ?? clear.error

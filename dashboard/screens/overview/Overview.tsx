@@ -33,11 +33,12 @@ const Overview = () => {
   const expiring = useRead("GET /api/providers/expiration", {}, slow)
   const history = useRead("GET /api/usage/history", {}, fast)
   const webhooks = useRead("GET /api/webhooks", {}, slow)
-  const reads = [webhooks, connections, resilience, lockouts, budgets, ledger, nodes, expiring]
+  const configFile = useRead("GET /api/config-file", {}, slow)
+  const reads = [webhooks, configFile, connections, resilience, lockouts, budgets, ledger, nodes, expiring]
   const broken = reads.find(({ error }) => error !== null)?.error ?? null
   const pending = reads.some(({ data, error }) => data === undefined && error === null)
   const list = matters({
-    connections: connections.data?.connections.map((connection) => ({ ...connection, provider: shownProvider(connection.provider) })), resilience: resilience.data, readAt: resilience.dataUpdatedAt + skew, lockouts: lockouts.data, budgets: budgets.data, ledger: ledger.data, nodes: nodes.data, expiring: expiring.data, webhooks: webhooks.data
+    connections: connections.data?.connections.map((connection) => ({ ...connection, provider: shownProvider(connection.provider) })), resilience: resilience.data, readAt: resilience.dataUpdatedAt + skew, lockouts: lockouts.data, budgets: budgets.data, ledger: ledger.data, nodes: nodes.data, expiring: expiring.data, webhooks: webhooks.data, configFile: configFile.data
   }, now)
   const minutes = history.data?.last10Minutes ?? []
   return (

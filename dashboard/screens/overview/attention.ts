@@ -30,6 +30,7 @@ export interface Seen {
   readonly nodes?: Answer<"GET /api/nodes"> | undefined
   readonly expiring?: Answer<"GET /api/providers/expiration"> | undefined
   readonly webhooks?: Answer<"GET /api/webhooks"> | undefined
+  readonly configFile?: Answer<"GET /api/config-file"> | undefined
 }
 
 /** A budget is told of from this share on. */
@@ -85,6 +86,14 @@ const ofWebhooks = ({ webhooks }: Answer<"GET /api/webhooks">): ReadonlyArray<Ma
   why: `${hook.failure_count} deliveries in a row failed${hook.last_status === null ? "" : `, the last with ${hook.last_status}`}.`, until: null, heals: hook.enabled, since: hook.last_triggered_at, to: "/webhooks"
 }])
 
+/** A file that could not be read, and entries that were refused. */
+const ofConfigFile = ({ last }: Answer<"GET /api/config-file">): ReadonlyArray<Matter> => {
+  if (last === null) return []
+  const matter = { what: `Configuration file ${last.file}`, until: null, heals: false, since: last.at, to: "/settings" } as const
+  if (last.error !== null) return [{ ...matter, id: "config file", tone: "bad", word: "Not applied", why: last.error }]
+  return last.entries.flatMap(({ kind, message, name }): ReadonlyArray<Matter> => message === null ? [] : [{ ...matter, id: `config file ${kind} ${name}`, tone: "warn", word: "Refused", why: `${kind} ${name}: ${message}` }])
+}
+
 export const matters = (seen: Seen, now: number): ReadonlyArray<Matter> => [
   ...ofConnections(seen.connections ?? [], now),
   ...ofBreakers(seen.resilience?.breakers ?? [], seen.readAt),
@@ -95,5 +104,6 @@ export const matters = (seen: Seen, now: number): ReadonlyArray<Matter> => [
   ...(seen.ledger === undefined ? [] : ofLedger(seen.ledger)),
   ...(seen.nodes === undefined ? [] : ofNodes(seen.nodes)),
   ...(seen.expiring === undefined ? [] : ofTokens(seen.expiring)),
-  ...(seen.webhooks === undefined ? [] : ofWebhooks(seen.webhooks))
+  ...(seen.webhooks === undefined ? [] : ofWebhooks(seen.webhooks)),
+  ...(seen.configFile === undefined ? [] : ofConfigFile(seen.configFile))
 ].sort((a, b) => order[a.tone] - order[b.tone])

@@ -5,7 +5,7 @@ import { useChange } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
 import { TextField, wrongWith } from "../../parts/Field.tsx"
-import { Theirs, useTheirs } from "../../parts/Theirs.tsx"
+import { SaveOrCopy, Theirs, useTheirs } from "../../parts/Theirs.tsx"
 import type { Connection } from "./state.ts"
 
 const changed = <T,>(before: T, now: T): boolean => before !== now
@@ -46,7 +46,9 @@ export const Edit = ({ connection, onClose }: { readonly connection: Connection;
       {save.error === null ? null : <Failure what="The connection was not changed" error={save.error} />}
       <div className="dialog-foot">
         <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-primary" disabled={save.isPending || theirs.isBusy || Object.keys(body).length === 0}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
+        <SaveOrCopy owner={connection.owner} section="providers" name={connection.name} body={{ ...body, apiKey: undefined }}>
+          <button type="submit" className="button button-primary" disabled={save.isPending || theirs.isBusy || Object.keys(body).length === 0}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
+        </SaveOrCopy>
       </div>
     </Dialog>
   )

@@ -15,6 +15,7 @@ import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
 import { Table } from "../../parts/Table.tsx"
+import { isOwned, Owned } from "../../parts/Theirs.tsx"
 import { Add } from "./Add.tsx"
 import { Edit } from "./Edit.tsx"
 import { SignIn } from "./SignIn.tsx"
@@ -57,7 +58,7 @@ const Row = ({ connection, onDelete, onEdit, onSignIn, provider, quota }: {
   return (
     <tr>
       <td>
-        <strong className="wrap">{connection.name}</strong>
+        <strong className="wrap">{connection.name}</strong> <Owned record={connection} />
         {trouble === null || trouble === undefined ? null : <p className="small muted wrap" role={test.data === undefined && test.error === null && renew.error === null ? undefined : "status"}>{trouble}</p>}
       </td>
       <td className="wrap">{provider}</td>
@@ -76,8 +77,8 @@ const Row = ({ connection, onDelete, onEdit, onSignIn, provider, quota }: {
           {connection.authType === "oauth" && connection.hasRefreshToken ? <button type="button" className="button button-small" disabled={renew.isPending} onClick={() => renew.mutate({ params })} aria-label={`Renew the token of ${connection.name}`}>Renew</button> : null}
           {connection.authType === "oauth" ? <button type="button" className="button button-small" onClick={onSignIn} aria-label={`Sign in again for ${connection.name}`}>Sign in</button> : null}
           <button type="button" className="button button-small button-quiet button-icon" onClick={onEdit} aria-label={`Edit ${connection.name}`} title="Edit"><Icon name="edit" size={16} /></button>
-          <button type="button" className="button button-small button-quiet button-icon" onClick={onDelete} aria-label={`Delete ${connection.name}`} title="Delete"><Icon name="trash" size={16} /></button>
-          <Switch checked={connection.isActive} disabled={change.isPending} label={`${connection.name} is used`} onChange={(isActive) => change.mutate({ params, body: { isActive } })} />
+          <button type="button" className="button button-small button-quiet button-icon" onClick={onDelete} disabled={isOwned(connection)} aria-label={`Delete ${connection.name}`} title="Delete"><Icon name="trash" size={16} /></button>
+          <Switch checked={connection.isActive} disabled={change.isPending || isOwned(connection)} label={`${connection.name} is used`} onChange={(isActive) => change.mutate({ params, body: { isActive } })} />
         </div>
       </td>
     </tr>

@@ -9,7 +9,9 @@ import { Confirm } from "../../parts/Dialog.tsx"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, Switch, TextField } from "../../parts/Field.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
+import { isOwned, Owned } from "../../parts/Theirs.tsx"
 import { CommonSettings } from "./Common.tsx"
+import { ConfigFile } from "./ConfigFile.tsx"
 import { Password } from "./Password.tsx"
 
 type Flag = Answer<"GET /api/settings/feature-flags">["flags"][number]
@@ -27,12 +29,13 @@ const FlagRow = ({ flag, onRestart }: { readonly flag: Flag; readonly onRestart:
     undo: ({ key, previousSource, previousValue }) => () => call("PUT /api/settings/feature-flags", { body: previousSource === "db" ? { key, value: previousValue } : { key } })
   })
   const change = (value: string): void => set.mutate({ body: { key: flag.key, value } })
-  const isOff = !flag.acts || set.isPending
+  const isOff = !flag.acts || set.isPending || isOwned(flag)
   return (
     <li className="row-wide">
       <div className="stack-tight" style={{ flex: "1 1 24rem", minWidth: 0 }}>
         <div className="row">
           <strong className="wrap">{flag.label}</strong>
+          <Owned record={flag} />
           {flag.acts ? null : <span className="tag">does not act in this release</span>}
           {flag.requiresRestart ? <span className="tag">needs a restart</span> : null}
         </div>
@@ -41,7 +44,7 @@ const FlagRow = ({ flag, onRestart }: { readonly flag: Flag; readonly onRestart:
         {set.error === null ? null : <Failure what="The flag was not changed" error={set.error} />}
       </div>
       <div className="row">
-        {flag.source === "db" ? <button type="button" className="button button-small button-quiet" disabled={set.isPending} onClick={() => set.mutate({ body: { key: flag.key } })} aria-label={`Take back ${flag.label}`}>Take back</button> : null}
+        {flag.source === "db" && !isOwned(flag) ? <button type="button" className="button button-small button-quiet" disabled={set.isPending} onClick={() => set.mutate({ body: { key: flag.key } })} aria-label={`Take back ${flag.label}`}>Take back</button> : null}
         {flag.type === "boolean"
           ? <Switch checked={flag.effectiveValue === "true"} label={flag.label} disabled={isOff} onChange={(on) => change(String(on))} />
           : (
@@ -119,6 +122,7 @@ const Settings = () => {
     <Page title="Settings & flags" lead="Flags act at once on every node, if nothing else is said.">
       <Flags />
       <CommonSettings search={search} />
+      <ConfigFile />
       <Password />
       <Stored />
     </Page>

@@ -11,6 +11,7 @@ import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Table } from "../../parts/Table.tsx"
+import { isOwned, Owned } from "../../parts/Theirs.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { Deliveries } from "./Deliveries.tsx"
 import { Form, type Webhook } from "./Form.tsx"
@@ -34,7 +35,7 @@ const Row = ({ onDelete, onDeliveries, onEdit, webhook }: { readonly webhook: We
   return (
     <tr>
       <td>
-        <strong className="wrap">{name}</strong>
+        <strong className="wrap">{name}</strong> <Owned record={webhook} />
         <p className="small muted wrap">{webhook.url}</p>
         {test.data === undefined ? null : <p className="small" role="status">{test.data.delivered ? `The test arrived: ${test.data.status}` : `The test did not arrive: ${test.data.error ?? test.data.status}`}</p>}
         {test.error === null && change.error === null ? null : <p className="small" role="alert">{(test.error ?? change.error)?.message}</p>}
@@ -47,9 +48,9 @@ const Row = ({ onDelete, onDeliveries, onEdit, webhook }: { readonly webhook: We
         <div className="row">
           <button type="button" className="button button-small" disabled={test.isPending} onClick={() => test.mutate({ params })} aria-label={`Test ${name}`}>Test</button>
           <button type="button" className="button button-small" onClick={onDeliveries} aria-label={`Deliveries to ${name}`}>Deliveries</button>
-          <button type="button" className="button button-small button-quiet button-icon" onClick={onEdit} aria-label={`Edit ${name}`} title="Edit"><Icon name="edit" size={16} /></button>
-          <button type="button" className="button button-small button-quiet button-icon" onClick={onDelete} aria-label={`Delete ${name}`} title="Delete"><Icon name="trash" size={16} /></button>
-          <Switch checked={webhook.enabled} label={`${name} is used`} disabled={change.isPending} onChange={(enabled) => change.mutate({ params, body: { enabled } })} />
+          <button type="button" className="button button-small button-quiet button-icon" onClick={onEdit} disabled={isOwned(webhook)} aria-label={`Edit ${name}`} title="Edit"><Icon name="edit" size={16} /></button>
+          <button type="button" className="button button-small button-quiet button-icon" onClick={onDelete} disabled={isOwned(webhook)} aria-label={`Delete ${name}`} title="Delete"><Icon name="trash" size={16} /></button>
+          <Switch checked={webhook.enabled} label={`${name} is used`} disabled={change.isPending || isOwned(webhook)} onChange={(enabled) => change.mutate({ params, body: { enabled } })} />
         </div>
       </td>
     </tr>
