@@ -180,6 +180,29 @@ describe.skipIf(!canBrowse())("the dashboard's ease", () => {
     expect(asked).toBe(3)
   })
 
+  it("a token is renewed by a press: what the gateway met is told beside the connection, and when it is done, too", async () => {
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+    const { connectionId } = await api<{ connectionId: string }>("POST", "/api/oauth/github-models/import", { accessToken: "gho_canary_to_renew", refreshToken: "ghr_canary_to_renew", expiresAt, name: "to renew" })
+    const page = await come("/providers")
+    const row = page.getByRole("row", { name: /to renew/ })
+    await row.getByText("its token ends in").waitFor()
+    // The vendor's server cannot be reached from here: that is what the gateway itself answers.
+    await row.getByRole("button", { name: "Renew the token of to renew" }).click()
+    await row.getByRole("status").getByText(/\S/).waitFor()
+    let asked = 0
+    await page.route(`**/api/providers/${connectionId}/refresh`, async (route) => {
+      asked++
+      // The vendor's answer, stored as the gateway stores it.
+      await api("POST", "/api/oauth/github-models/import", { accessToken: "gho_canary_renewed", refreshToken: "ghr_canary_renewed", expiresAt: "2099-01-01T00:00:00.000Z", connectionId })
+      await route.fulfill({ json: { success: true, expiresAt: "2099-01-01T00:00:00.000Z" } })
+    })
+    await row.getByRole("button", { name: "Renew the token of to renew" }).click()
+    await page.getByText("The token of to renew is renewed.").waitFor()
+    await row.getByText("its token ends in").waitFor({ state: "detached" })
+    expect(asked).toBe(1)
+    expect(await page.content()).not.toContain("canary")
+  })
+
   it("ten thousand rows are a table of as many, of which a screenful is drawn, within the heap's budget", async () => {
     const seen = await visit(on.browser, on.gateway.url)
     onTestFinished(seen.close)

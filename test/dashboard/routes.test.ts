@@ -7,6 +7,7 @@ import { comerOf, type Stage, stage } from "#test/support/dashboard.ts"
 import * as Http from "#test/support/http.ts"
 import { eventually } from "#test/support/operator.ts"
 import { startSim } from "#test/support/sim.ts"
+import { startSink } from "#test/support/sink.ts"
 
 describe.skipIf(!canBrowse())("the dashboard's screens of routes", () => {
   let on: Stage
@@ -173,5 +174,47 @@ describe.skipIf(!canBrowse())("the dashboard's screens of routes", () => {
     await dialog.getByRole("button", { name: "Save mine" }).click()
     await dialog.waitFor({ state: "detached" })
     expect((await api<{ webhook: object }>("GET", `/api/webhooks/${stored?.id}`)).webhook).toMatchObject({ description: "mine", events: ["request.failed", "quota.exceeded", "batch.failed"], enabled: true, secret })
+  })
+
+  it("webhooks: a Telegram chat is added and tried, refusals stand at their field, and a change of the bot's token keeps what else was set", async () => {
+    await on.gateway.operator.setFlag("OUTBOUND_SSRF_GUARD_ENABLED", "false")
+    const sink = await startSink()
+    onTestFinished(async () => {
+      await on.gateway.operator.setFlag("OUTBOUND_SSRF_GUARD_ENABLED", "true")
+      await sink.close()
+    })
+    const page = await come("/webhooks")
+    await page.getByRole("button", { name: "New webhook" }).first().click()
+    const dialog = page.getByRole("dialog")
+    await dialog.getByLabel("Receiver").selectOption({ label: "Telegram" })
+    await dialog.getByLabel("Chat").fill("not a chat")
+    await dialog.getByLabel("Token of the bot").fill("7777:canary_of_a_bot")
+    await dialog.getByLabel("Description").fill("night watch")
+    await dialog.getByRole("button", { name: "Add the webhook" }).click()
+    await dialog.getByText("Expected the chat id: a number, or @name", { exact: true }).waitFor()
+    await dialog.getByLabel("Chat").fill("@night_watch")
+    await dialog.getByLabel("Token of the bot").fill("no token!")
+    await dialog.getByRole("button", { name: "Add the webhook" }).click()
+    await dialog.getByText("Expected the token of the bot", { exact: true }).waitFor()
+    await dialog.getByLabel("Token of the bot").fill("7777:canary_of_a_bot")
+    await dialog.getByRole("button", { name: "Add the webhook" }).click()
+    await dialog.getByRole("button", { name: "I have copied it" }).click()
+    await page.getByRole("row", { name: /night watch/ }).getByText("@night_watch").waitFor()
+    // Telegram's own server is not on this machine: an operator's server of the same API stands in for it.
+    const [stored] = (await api<{ webhooks: ReadonlyArray<{ id: string; description: string }> }>("GET", "/api/webhooks")).webhooks.filter(({ description }) => description === "night watch")
+    await api("PUT", `/api/webhooks/${stored?.id}`, { metadata: { botToken: "[redacted]", apiUrl: sink.url } })
+    await page.getByRole("button", { name: "Test night watch" }).click()
+    await page.getByText("The test arrived: 200").waitFor()
+    expect(sink.received.map(({ path }) => path)).toEqual(["/bot7777:canary_of_a_bot/sendMessage"])
+    await page.reload()
+    await page.getByRole("button", { name: "Edit night watch" }).click()
+    await dialog.getByLabel("Chat").fill("-100123")
+    await dialog.getByLabel("Token of the bot").fill("8888:canary_of_the_next")
+    await dialog.getByRole("button", { name: "Save" }).click()
+    await dialog.waitFor({ state: "detached" })
+    await page.getByRole("button", { name: "Test night watch" }).click()
+    await sink.arrived(2)
+    expect(sink.received[1]).toMatchObject({ path: "/bot8888:canary_of_the_next/sendMessage", json: { chat_id: "-100123" } })
+    expect(await page.content()).not.toContain("canary_of")
   })
 })

@@ -51,7 +51,9 @@ export const Form = ({ onClose, onMade, webhook }: { readonly webhook: Webhook |
   const judged = useJudged(kind === "telegram" ? "" : url)
   const add = useChange("POST /api/webhooks", ["GET /api/webhooks"], (made) => onMade(made.webhook.secret))
   const now = { url, kind, description, events: names.filter((name) => chosen.has(name)) }
-  const body = { ...Object.fromEntries(Object.entries(now).filter(([name, value]) => !same(value, before[name as keyof typeof before]))), ...(botToken === "" ? {} : { metadata: { botToken: botToken.trim() } }) }
+  // A metadata that is sent replaces the stored one; what is masked in it stays.
+  const metadata = { ...(webhook?.metadata ?? {}) as Readonly<Record<string, string>>, botToken: botToken.trim() }
+  const body = { ...Object.fromEntries(Object.entries(now).filter(([name, value]) => !same(value, before[name as keyof typeof before]))), ...(botToken === "" ? {} : { metadata }) }
   const update = useChange("PUT /api/webhooks/:id", ["GET /api/webhooks"], onClose, {
     said: "The webhook is changed.",
     // A token that was replaced is gone: then there is no way back.
@@ -64,7 +66,7 @@ export const Form = ({ onClose, onMade, webhook }: { readonly webhook: Webhook |
   }, before)
   const error = add.error ?? update.error
   const save = (): void => {
-    if (webhook === null) add.mutate({ body: { ...now, ...(botToken === "" ? {} : { metadata: { botToken: botToken.trim() } }) } })
+    if (webhook === null) add.mutate({ body: { ...now, ...(botToken === "" ? {} : { metadata }) } })
     else void theirs.save({ ...body, metadata: undefined }, () => update.mutate({ params: { id: webhook.id }, body }))
   }
   return (
