@@ -1,8 +1,9 @@
 /** How soon a page can be used and how still it stands, as the browser itself measures it. */
-import type { Page } from "playwright-core"
+import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
 import { canBrowse } from "#test/support/chromium.ts"
 import { type Stage, stage, visit } from "#test/support/dashboard.ts"
+import { sum, tasksOf } from "#test/support/trace.ts"
 import { seed } from "./seed.ts"
 
 const VISITS = 5
@@ -31,9 +32,28 @@ const watch = `{
   requestAnimationFrame(look)
 }`
 
+const usable = (page: Page) => expect.poll(() => page.evaluate<number>("measured.usableMs")).toBeGreaterThan(0)
+
+/** The slow device: times slower, ms for a round trip, bytes a ms. */
+const slow = { processor: 4, roundTripMs: 40, bytesPerMs: 1_250 } as const
+/** Connection, page, files, the chunk of the screen, its first answers: each waits for the one before. */
+const ROUND_TRIPS = 5
+
+/** ms until the page can be used on the slow device: by what its own thread takes here and what it loads, whatever else the machine does. */
+const onSlowDevice = async (browser: Browser, page: Page, url: string): Promise<number> => {
+  await browser.startTracing(page, { categories: ["toplevel"] })
+  await page.goto(url)
+  await usable(page)
+  const tasks = tasksOf(await browser.stopTracing())
+  const bytes = await page.evaluate<number>(`[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+    .reduce((all, { responseEnd, transferSize }) => responseEnd <= measured.usableMs ? all + transferSize : all, 0)`)
+  expect(bytes).toBeGreaterThan(50_000)
+  return slow.processor * sum(tasks) + bytes / slow.bytesPerMs + ROUND_TRIPS * slow.roundTripMs
+}
+
 const measure = async (page: Page, url: string): Promise<Measured> => {
   await page.goto(url)
-  await expect.poll(() => page.evaluate<number>("measured.usableMs")).toBeGreaterThan(0)
+  await usable(page)
   await expect.poll(() => page.locator("[aria-busy=true]").count()).toBe(0)
   return page.evaluate<Measured>("measured")
 }
@@ -68,12 +88,23 @@ describe.skipIf(!canBrowse())("the dashboard's first moment", () => {
     }
   }, 120_000)
 
-  it("is there within a second and a half on a slow device over a bad line", async () => {
+  it("can be used within a second and a half on a slow device, by what it takes of the processor and of the line", async () => {
+    const page = await come()
+    const session = await page.context().newCDPSession(page)
+    const all: Array<number> = []
+    for (let visits = 0; visits < VISITS; visits++) {
+      await session.send("Network.clearBrowserCache")
+      all.push(await onSlowDevice(on.browser, page, `${on.gateway.url}/dashboard`))
+    }
+    expect(Math.min(...all)).toBeLessThan(promised.slow.usableMs)
+  }, 120_000)
+
+  it("is there on a slow device over a bad line", async () => {
     const page = await come()
     const session = await page.context().newCDPSession(page)
     await session.send("Network.enable")
-    await session.send("Network.emulateNetworkConditions", { offline: false, latency: 40, downloadThroughput: 1_250_000, uploadThroughput: 1_250_000 })
-    await session.send("Emulation.setCPUThrottlingRate", { rate: 4 })
+    await session.send("Network.emulateNetworkConditions", { offline: false, latency: slow.roundTripMs, downloadThroughput: 1_000 * slow.bytesPerMs, uploadThroughput: 1_000 * slow.bytesPerMs })
+    await session.send("Emulation.setCPUThrottlingRate", { rate: slow.processor })
     const all: Array<Measured> = []
     for (let visits = 0; visits < VISITS; visits++) {
       await session.send("Network.clearBrowserCache")

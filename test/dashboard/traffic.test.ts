@@ -8,6 +8,7 @@ import { canBrowse } from "#test/support/chromium.ts"
 import { type Stage, stage, visit } from "#test/support/dashboard.ts"
 import * as Http from "#test/support/http.ts"
 import { eventually } from "#test/support/operator.ts"
+import { sum, tasksOf } from "#test/support/trace.ts"
 
 const EVENTS_PER_SECOND = 1_000
 const STEP_MS = 20
@@ -83,25 +84,6 @@ interface Seen {
   readonly frames: number
   readonly changes: number
   readonly tookMs: number
-}
-
-const sum = (all: ReadonlyArray<number>): number => all.reduce((a, b) => a + b, 0)
-
-interface TraceEvent {
-  readonly name: string
-  readonly ph: string
-  readonly pid: number
-  readonly tid: number
-  /** Time of the processor that the thread took, microseconds; other work on the machine is not in it. */
-  readonly tdur?: number
-  readonly args?: { readonly name?: string }
-}
-
-/** Milliseconds of the processor that each task of the page's own thread took, in order of length. */
-const tasksOf = (trace: Buffer): ReadonlyArray<number> => {
-  const { traceEvents } = JSON.parse(trace.toString("utf8")) as { readonly traceEvents: ReadonlyArray<TraceEvent> }
-  const threads = new Set(traceEvents.filter(({ args, name }) => name === "thread_name" && args?.name === "CrRendererMain").map(({ pid, tid }) => `${pid} ${tid}`))
-  return traceEvents.flatMap(({ name, ph, pid, tdur, tid }) => ph === "X" && name.endsWith("RunTask") && tdur !== undefined && threads.has(`${pid} ${tid}`) ? [tdur / 1_000] : []).sort((a, b) => a - b)
 }
 
 const heap = async (page: Page): Promise<number> => {
