@@ -16,7 +16,7 @@ export type StatusReason =
   | "too-large"
   /** 401. */
   | "credential"
-  /** 402. */
+  /** 402; 432 and 433, by which one vendor says that a plan or its credit is used up. */
   | "payment"
   /** 403. */
   | "forbidden"
@@ -50,7 +50,7 @@ export type StatusReason =
   | "server"
 
 const named: ReadonlyMap<number, StatusReason> = new Map([
-  [0, "none"], [400, "invalid"], [422, "invalid"], [413, "too-large"], [401, "credential"], [402, "payment"], [403, "forbidden"], [404, "not-found"],
+  [0, "none"], [400, "invalid"], [422, "invalid"], [413, "too-large"], [401, "credential"], [402, "payment"], [432, "payment"], [433, "payment"], [403, "forbidden"], [404, "not-found"],
   [405, "wrong-method"], [406, "not-acceptable"], [408, "request-timeout"], [429, "rate-limit"], [500, "failed"], [501, "not-implemented"],
   [502, "bad-gateway"], [503, "unavailable"], [504, "gateway-timeout"], [507, "storage-full"], [529, "overloaded"]
 ])

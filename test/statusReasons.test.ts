@@ -32,7 +32,7 @@ describe("a status", () => {
   })
 
   it.each([
-    [0, "none"], [100, "unexpected"], [200, "ok"], [204, "ok"], [302, "redirect"], [400, "invalid"], [401, "credential"], [402, "payment"], [403, "forbidden"],
+    [0, "none"], [100, "unexpected"], [200, "ok"], [204, "ok"], [302, "redirect"], [400, "invalid"], [401, "credential"], [402, "payment"], [432, "payment"], [433, "payment"], [403, "forbidden"],
     [404, "not-found"], [405, "wrong-method"], [406, "not-acceptable"], [408, "request-timeout"], [409, "refused"], [413, "too-large"], [422, "invalid"],
     [429, "rate-limit"], [499, "refused"], [500, "failed"], [501, "not-implemented"], [502, "bad-gateway"], [503, "unavailable"], [504, "gateway-timeout"],
     [507, "storage-full"], [529, "overloaded"], [599, "server"]

@@ -26,5 +26,5 @@ export const automatic = (id: string, { activeByProvider }: Pick<Snapshot, "acti
 /** How the pool is walked: only a rate limit or a plan that is used up moves on to the next provider. */
 export const walked = (policy: WalkPolicy): WalkPolicy => {
   const own = changed(policy, (one) => one)
-  return { ...own, at: (target) => ({ ...(own.at === undefined ? own : own.at(target)), fallsBackAt: (status) => Vendors.isSpentAt(target.provider, status) }) }
+  return { ...own, at: (target) => ({ ...(own.at === undefined ? own : own.at(target)), fallsBackAfter: (reason) => Vendors.isSpentAfter(target.provider, reason) }) }
 }

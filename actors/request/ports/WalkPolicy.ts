@@ -1,4 +1,5 @@
 /** How the targets of a plan are walked. */
+import type { StatusReason } from "#schemas/statusReason.ts"
 import type { AnswerCheck } from "./AnswerCheck.ts"
 import type { Target } from "./Target.ts"
 
@@ -18,8 +19,8 @@ export interface WalkPolicy {
   readonly targetTimeoutMs: number | null
   /** After this silence of a target the next one is called beside it, and the first answer wins; null = never. */
   readonly hedgeDelayMs: number | null
-  /** Whether another target is asked after a status of this one, 0 = it did not answer; absent: after every failure. */
-  readonly fallsBackAt?: (status: number) => boolean
+  /** Whether another target is asked after what this one said, `none` = it did not answer; absent: after every failure. */
+  readonly fallsBackAfter?: (reason: StatusReason) => boolean
   /** The rules of an answer, else the next target is called; null = none. */
   readonly answers: AnswerCheck | null
   /** The same for one target, where providers have settings of their own (providerOverrides); absent: this one everywhere. */

@@ -119,7 +119,7 @@ export class Course {
     const inStream = StatusReason.isOk(end.upstreamStatus) && end.error !== null
     return {
       // A target whose answer was refused is healthy, and would answer the same again.
-      status: end.rejected ? 0 : inStream ? end.error.status : end.upstreamStatus,
+      reason: StatusReason.of(end.rejected ? 0 : inStream ? end.error.status : end.upstreamStatus),
       asked: true,
       tooLate: end.phase === "first-event",
       restsMs: this.#rules.policyOf(index).fallbackDelayMs === 0 ? 0 : this.#restOf(index, now)

@@ -4,7 +4,7 @@
  */
 
 import type { WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
-import * as StatusReason from "#schemas/statusReason.ts"
+import type * as StatusReason from "#schemas/statusReason.ts"
 
 export { once, type WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
 
@@ -17,8 +17,8 @@ export interface NextTarget {
 
 /** What of a failure decides about repetition. */
 export interface Failed {
-  /** HTTP status of the upstream; 0 when it never answered or the target was not asked. */
-  readonly status: number
+  /** What the upstream's status said; `none` when it never answered or the target was not asked. */
+  readonly reason: StatusReason.StatusReason
   /** False for a target that was passed over: it is not repeated. */
   readonly asked: boolean
   /** A stream that began too late is not repeated on the same target. */
@@ -28,7 +28,7 @@ export interface Failed {
 }
 
 /** A target that was passed over without a wire call. */
-export const notAsked: Failed = { status: 0, asked: false, tooLate: false, restsMs: 0 }
+export const notAsked: Failed = { reason: "none", asked: false, tooLate: false, restsMs: 0 }
 
 const infrastructure: ReadonlySet<StatusReason.StatusReason> = new Set(["bad-gateway", "unavailable", "gateway-timeout"])
 const mayPass: ReadonlySet<StatusReason.StatusReason> = new Set([...infrastructure, "request-timeout", "rate-limit", "failed"])
@@ -69,8 +69,8 @@ export class Walk {
 
   /** The step after a failure of `index`; null when the plan is over. */
   after(index: number, failed: Failed): NextTarget | null {
-    const { failoverBeforeRetry, fallbackDelayMs, fallsBackAt, retryDelayMs } = this.policyOf(index)
-    if (failed.asked && fallsBackAt !== undefined && !fallsBackAt(failed.status)) return null
+    const { failoverBeforeRetry, fallbackDelayMs, fallsBackAfter, retryDelayMs } = this.policyOf(index)
+    if (failed.asked && fallsBackAfter !== undefined && !fallsBackAfter(failed.reason)) return null
     const { maxSetRetries, setRetryDelayMs } = this.policy
     const repeats = this.mayRepeat(index, failed)
     if (repeats && !failoverBeforeRetry) {
@@ -80,7 +80,7 @@ export class Walk {
     if (repeats) this.repeatable.push(index)
     const next = this.pending.shift()
     if (next !== undefined) {
-      return { index: next, delayMs: infrastructure.has(StatusReason.of(failed.status)) && failed.restsMs <= longestWait ? fallbackDelayMs : 0, repeats: this.repeats }
+      return { index: next, delayMs: infrastructure.has(failed.reason) && failed.restsMs <= longestWait ? fallbackDelayMs : 0, repeats: this.repeats }
     }
     if (this.repeatable.length > 0) {
       for (const one of this.repeatable) this.retries.set(one, (this.retries.get(one) ?? 0) + 1)
@@ -109,8 +109,8 @@ export class Walk {
     if (this.mayRepeat(index, failed)) this.repeatable.push(index)
   }
 
-  private mayRepeat(index: number, { asked, status, tooLate }: Failed): boolean {
-    return asked && !tooLate && mayPass.has(StatusReason.of(status)) && (this.retries.get(index) ?? 0) < this.policyOf(index).maxRetries
+  private mayRepeat(index: number, { asked, reason, tooLate }: Failed): boolean {
+    return asked && !tooLate && mayPass.has(reason) && (this.retries.get(index) ?? 0) < this.policyOf(index).maxRetries
   }
 
   /** Leaves out the targets of this pass that `drops` names (siblings of a stream that ended early). */

@@ -70,7 +70,7 @@ const usedUp = (error: PublicError): PublicError => new PublicError(
 /** A pool of which no provider is left answers 429; a provider that was named answers for itself. */
 const terminal = (error: PublicError, route: Route | null): PublicError => {
   if (route === null) return error instanceof Blocked && error.combo && mayPass.has(StatusReason.of(error.status)) ? usedUp(error) : error
-  const isSpent = error.upstream !== null && isPool(route) && Vendors.isSpentAt(Codec.providerOf(error.upstream.family), error.status)
+  const isSpent = error.upstream !== null && isPool(route) && Vendors.isSpentAfter(Codec.providerOf(error.upstream.family), StatusReason.of(error.status))
   if (isPool(route) && StatusReason.isRequests(error.status)) return TerminalErrors.bare(error)
   return isSpent || (isPool(route) && error.code === "model_cooldown") ? usedUp(error) : error
 }

@@ -1,4 +1,5 @@
 /** What a vendor that fetches pages says in its own way. Pure. */
+import type { StatusReason } from "#schemas/statusReason.ts"
 import type { PageFormat, PageRequest } from "./request.ts"
 
 export type Members = Readonly<Record<string, unknown>>
@@ -15,8 +16,8 @@ export interface Fetched {
 export interface FetchVendor {
   readonly formats: ReadonlySet<PageFormat>
   readonly waits: boolean
-  /** Statuses after which another vendor of the pool is asked, beside 429: its plan or its credit is used up. */
-  readonly spent: ReadonlySet<number>
+  /** Its ways to say that its plan or its credit is used up: another vendor of the pool is asked, as after a rate limit. */
+  readonly spent: ReadonlySet<StatusReason>
   readonly ask: (request: PageRequest) => Members
   /** Headers beside the credential's, flat. */
   readonly headers?: (request: PageRequest) => ReadonlyArray<string>

@@ -5,7 +5,7 @@ import { recordAt, textIn } from "#src/wire/search/SearchVendor.ts"
 export const firecrawl: FetchVendor = {
   formats: new Set(["markdown", "html", "links", "screenshot"]),
   waits: true,
-  spent: new Set([402, 403]),
+  spent: new Set(["payment", "forbidden"]),
   ask: ({ format, selector, url }) => ({ url, formats: [format], onlyMainContent: true, ...(selector === null ? {} : { actions: [{ type: "wait", selector }] }) }),
   fetched: (answer, format) => {
     if (answer["success"] !== true) return textIn(answer["error"])

@@ -1,4 +1,5 @@
 /** The vendors that fetch pages by the id of their provider, in the order in which the pool is asked. */
+import type { StatusReason } from "#schemas/statusReason.ts"
 import type { TargetFamily } from "#schemas/wire/formats.ts"
 import type { FetchVendor } from "#src/wire/webFetch/FetchVendor.ts"
 import { builtin } from "./builtin.ts"
@@ -24,5 +25,5 @@ export const ofProvider = (provider: string): FetchVendor | null => vendors.get(
 /** Null for a family that is no vendor's. */
 export const ofFamily = (family: TargetFamily): FetchVendor | null => family.startsWith("web-fetch/") ? ofProvider(family.slice("web-fetch/".length)) : null
 
-/** Another provider of the pool is asked after the status: a rate limit, or a plan that is used up. */
-export const isSpentAt = (provider: string, status: number): boolean => status === 429 || ofProvider(provider)?.spent.has(status) === true
+/** Another provider of the pool is asked after a rate limit, and after a plan that is used up. */
+export const isSpentAfter = (provider: string, reason: StatusReason): boolean => reason === "rate-limit" || ofProvider(provider)?.spent.has(reason) === true

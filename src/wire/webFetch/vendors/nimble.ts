@@ -5,7 +5,7 @@ import { recordAt, textIn } from "#src/wire/search/SearchVendor.ts"
 export const nimble: FetchVendor = {
   formats: new Set(["markdown", "html", "links"]),
   waits: false,
-  spent: new Set([402, 403]),
+  spent: new Set(["payment", "forbidden"]),
   ask: ({ format, url }) => ({ url, formats: [format === "html" ? "html" : "markdown"] }),
   fetched: (answer, format) => {
     if (answer["data"] === undefined) return null

@@ -5,8 +5,8 @@ import { listAt, textIn } from "#src/wire/search/SearchVendor.ts"
 export const tavily: FetchVendor = {
   formats: new Set(["markdown", "links"]),
   waits: false,
-  // 432: over its plan; 433: over its limit of pay as you go.
-  spent: new Set([402, 403, 432, 433]),
+  // Beside 402 and 403: 432, over its plan, and 433, over its limit of pay as you go.
+  spent: new Set(["payment", "forbidden"]),
   ask: ({ url }) => ({ urls: [url], extract_depth: "basic", format: "markdown" }),
   fetched: (answer) => {
     const [page] = listAt(answer, "results") ?? []

@@ -5,7 +5,7 @@ import { listAt, textIn } from "#src/wire/search/SearchVendor.ts"
 export const tinyfish: FetchVendor = {
   formats: new Set(["markdown", "html", "links"]),
   waits: false,
-  spent: new Set([402, 403]),
+  spent: new Set(["payment", "forbidden"]),
   ask: ({ format, url }) => ({ urls: [url], format: format === "html" ? "html" : "markdown", ...(format === "links" ? { links: true } : {}) }),
   fetched: (answer) => {
     const [page] = listAt(answer, "results") ?? []
