@@ -3,15 +3,17 @@ import type * as Schema from "effect/Schema"
 import type { RecordKind } from "#schemas/FileOwned.ts"
 import { REDACTED } from "#src/management/redact.ts"
 import { listAt, textAt } from "#src/management/inner/Inner.ts"
+import { environmentVariable } from "#src/routing/oneShotPlaces.ts"
 import type { Exported } from "./api.ts"
 import * as Kinds from "./kinds.ts"
+import { sections } from "./read.ts"
 
 type Json = Schema.Json
 type Fields = Readonly<Record<string, Json>>
 type Records = ReadonlyMap<RecordKind, ReadonlyArray<Json>>
 
 /** Members of providerSpecificData that the gateway itself writes. */
-const ownData: ReadonlySet<string> = new Set(["environmentVariable", "prefix", "apiType", "nodeName", "chatPath", "modelsPath"])
+const ownData: ReadonlySet<string> = new Set([environmentVariable, "prefix", "apiType", "nodeName", "chatPath", "modelsPath"])
 /** Kinds of webhooks whose address is their secret. */
 const secretAddress: ReadonlySet<string> = new Set(["slack", "discord"])
 
@@ -45,11 +47,6 @@ const escaped = (value: Json): Json => typeof value === "string"
   ? Object.fromEntries(Object.entries(value).map(([name, member]) => [name, escaped(member)]))
   : value
 
-export interface Section {
-  readonly entries: Record<string, Json>
-  readonly leftOut: Array<Exported["leftOut"][number]>
-}
-
 const free = (entries: Readonly<Record<string, Json>>, ...wanted: ReadonlyArray<string>): string => {
   const found = wanted.find((name) => !(name in entries))
   if (found !== undefined) return found
@@ -59,107 +56,126 @@ const free = (entries: Readonly<Record<string, Json>>, ...wanted: ReadonlyArray<
 
 const withoutNulls = (fields: Fields): Fields => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
 
+/** Members of a document, of which those that are masked are variables. */
+const unmasked = (members: Fields, variables: Variables, entry: string): Fields =>
+  Object.fromEntries(Object.entries(members).map(([name, value]) => [name, value === REDACTED ? variables.for(entry, name) : escaped(value)]))
+
+type Entries = Record<string, Json>
+
+/** What the sections share while a file is made. */
+interface Making {
+  readonly variables: Variables
+  readonly leftOut: Array<Exported["leftOut"][number]>
+  /** Prefixes of nodes by their ids. */
+  readonly prefixes: Map<string, string>
+  /** Names in the file of connections by their ids. */
+  readonly connections: Map<string, string>
+}
+type Entry = (entries: Entries, record: Fields, making: Making) => void
+
+const flag: Entry = (entries, record) => {
+  if (record["source"] === "db") entries[textAt(record, "key")] = record["effectiveValue"] ?? ""
+}
+
+const node: Entry = (entries, record, { prefixes, variables }) => {
+  const prefix = textAt(record, "prefix")
+  prefixes.set(textAt(record, "id"), prefix)
+  const headers = isObject(record["customHeaders"]) ? record["customHeaders"] : {}
+  const { customHeaders: _headers, ...others } = different(record, Kinds.nodeDefaults)
+  entries[prefix] = {
+    type: record["type"] ?? "", ...(record["name"] === prefix ? {} : { name: escaped(record["name"] ?? "") }), baseUrl: escaped(record["baseUrl"] ?? ""),
+    ...escaped(others) as Fields,
+    ...(Object.keys(headers).length === 0 ? {} : { customHeaders: unmasked(headers, variables, prefix) })
+  }
+}
+
+const connection: Entry = (entries, record, { connections, leftOut, prefixes, variables }) => {
+  const name = textAt(record, "name")
+  const prefix = prefixes.get(textAt(record, "provider"))
+  const provider = prefix ?? textAt(record, "provider")
+  if (record["authType"] !== "apikey" && record["authType"] !== "none") {
+    leftOut.push({ kind: "connection", name, why: `${provider} is signed in to; sign in again where the file is applied` })
+    return
+  }
+  const entry = free(entries, name, `${provider}-${name}`)
+  connections.set(textAt(record, "id"), entry)
+  const given = isObject(record["providerSpecificData"]) ? record["providerSpecificData"] : {}
+  const data = Object.fromEntries(Object.entries(given).filter(([member]) => !ownData.has(member) && !(prefix !== undefined && member === "baseUrl")))
+  const variable = given[environmentVariable]
+  entries[entry] = {
+    provider, ...(entry === name ? {} : { name }),
+    ...(record["hasApiKey"] !== true ? {} : { apiKey: typeof variable === "string" ? `\${${variable}}` : variables.for(entry, "api_key") }),
+    ...escaped(different(record, Kinds.connectionDefaults)) as Fields,
+    ...(Object.keys(data).length === 0 ? {} : { providerSpecificData: escaped(data) })
+  }
+}
+
+/** A step in its shortest form. */
+const stepOf = (step: Json, connections: ReadonlyMap<string, string>): Json => {
+  if (!isObject(step)) return step
+  const { connectionId = null, id: _id, kind, model = "", weight = 0, ...rest } = step
+  const more = withoutNulls(Object.fromEntries(Object.entries(rest).filter(([, value]) => !same(value, []))))
+  const weighs = weight === 0 ? {} : { weight }
+  if (kind === "combo-ref") return { kind, ...more, ...weighs }
+  if (connectionId === null && weight === 0 && Object.keys(more).every((field) => field === "provider")) {
+    const provider = more["provider"]
+    return provider === undefined || String(model).startsWith(`${String(provider)}/`) ? model : `${String(provider)}/${String(model)}`
+  }
+  return { ...more, model, ...weighs, ...(connectionId === null ? {} : { connection: connections.get(String(connectionId)) ?? connectionId }) }
+}
+
+const combo: Entry = (entries, record, { connections }) => {
+  const { models: _models, ...fields } = different(record, Kinds.comboDefaults)
+  entries[textAt(record, "name")] = { ...escaped(fields) as Fields, models: escaped(listAt(record, "models").map((step) => stepOf(step, connections))) }
+}
+
+const key: Entry = (entries, record, { connections, leftOut, variables }) => {
+  const name = textAt(record, "name")
+  const why = textAt(record, "issuerId") !== "" ? "another key issued it" : textAt(record, "revokedAt") !== "" ? "it is revoked" : null
+  if (why !== null) {
+    leftOut.push({ kind: "key", name, why })
+    return
+  }
+  const entry = free(entries, name)
+  const { scopes, ...fields } = different(record, Kinds.keyDefaults)
+  const named = Object.fromEntries(["allowedConnections", "preferredConnections"].flatMap((field) => {
+    const ids = fields[field]
+    return Array.isArray(ids) ? [[field, ids.map((id: Json) => connections.get(String(id)) ?? id)]] : []
+  }))
+  entries[entry] = {
+    ...(entry === name ? {} : { name }), key: variables.for(entry, "key"),
+    ...escaped({ ...fields, ...named, ...(scopes === undefined || same(scopes, [Kinds.ownUse]) ? {} : { scopes }) }) as Fields
+  }
+}
+
+const webhook: Entry = (entries, record, { variables }) => {
+  const kind = textAt(record, "kind")
+  const entry = free(entries, textAt(record, "description") || kind)
+  const { metadata, ...fields } = different(record, Kinds.webhookDefaults)
+  entries[entry] = {
+    url: secretAddress.has(kind) ? variables.for(entry, "url") : escaped(record["url"] ?? ""),
+    secret: variables.for(entry, "secret"),
+    ...escaped(fields) as Fields,
+    ...(record["enabled"] === false ? { enabled: false } : {}),
+    ...(isObject(metadata) ? { metadata: unmasked(metadata, variables, entry) } : {})
+  }
+}
+
+/** In the order of the file: what others refer to comes first. */
+const entryOf = { flags: flag, nodes: node, providers: connection, combos: combo, keys: key, webhooks: webhook } as const satisfies Readonly<Record<keyof typeof sections, Entry>>
+
 /** The file's content, section by section; pure. */
 export const contentOf = (records: Records): Pick<Exported, "variables" | "leftOut"> & { readonly content: Fields } => {
-  const variables = new Variables()
-  const leftOut: Array<Exported["leftOut"][number]> = []
-  // By name, so that a file of the same records reads the same.
-  const of = (kind: RecordKind) => ((records.get(kind) ?? []) as ReadonlyArray<Fields>).toSorted((a, b) => sortedBy(a) < sortedBy(b) ? -1 : 1)
-  const content: Record<string, Record<string, Json>> = {}
-  const sectionOf = (name: string) => content[name] ??= {}
-
-  for (const flag of of("flag")) if (flag["source"] === "db") sectionOf("flags")[textAt(flag, "key")] = flag["effectiveValue"] ?? ""
-
-  const prefixes = new Map<string, string>()
-  for (const node of of("node")) {
-    const prefix = textAt(node, "prefix")
-    prefixes.set(textAt(node, "id"), prefix)
-    const headers = isObject(node["customHeaders"]) ? node["customHeaders"] : {}
-    const { customHeaders: _headers, ...others } = different(node, Kinds.nodeDefaults)
-    sectionOf("nodes")[prefix] = {
-      type: node["type"] ?? "", ...(node["name"] === prefix ? {} : { name: escaped(node["name"] ?? "") }), baseUrl: escaped(node["baseUrl"] ?? ""), ...escaped(others) as Fields,
-      ...(Object.keys(headers).length === 0 ? {} : {
-        customHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value === REDACTED ? variables.for(prefix, name) : escaped(value)]))
-      })
-    }
+  const making: Making = { variables: new Variables(), leftOut: [], prefixes: new Map(), connections: new Map() }
+  const content: Record<string, Entries> = {}
+  for (const section of Object.keys(entryOf) as ReadonlyArray<keyof typeof entryOf>) {
+    const entries: Entries = {}
+    // By name, so that a file of the same records reads the same.
+    const sorted = ((records.get(sections[section]) ?? []) as ReadonlyArray<Fields>).toSorted((a, b) => sortedBy(a) < sortedBy(b) ? -1 : 1)
+    for (const record of sorted) entryOf[section](entries, record, making)
+    if (Object.keys(entries).length > 0) content[section] = entries
   }
-
-  const connections = new Map<string, string>()
-  for (const connection of of("connection")) {
-    const name = textAt(connection, "name")
-    const provider = prefixes.get(textAt(connection, "provider")) ?? textAt(connection, "provider")
-    if (connection["authType"] !== "apikey" && connection["authType"] !== "none") {
-      leftOut.push({ kind: "connection", name, why: `${provider} is signed in to; sign in again where the file is applied` })
-      continue
-    }
-    const entries = sectionOf("providers")
-    const entry = free(entries, name, `${provider}-${name}`)
-    connections.set(textAt(connection, "id"), entry)
-    const given = isObject(connection["providerSpecificData"]) ? connection["providerSpecificData"] : {}
-    const isNode = provider !== textAt(connection, "provider")
-    const data = Object.fromEntries(Object.entries(given).filter(([member]) => !ownData.has(member) && !(isNode && member === "baseUrl")))
-    const variable = given["environmentVariable"]
-    entries[entry] = {
-      provider, ...(entry === name ? {} : { name }),
-      ...(connection["hasApiKey"] !== true ? {} : { apiKey: typeof variable === "string" ? `\${${variable}}` : variables.for(entry, "api_key") }),
-      ...escaped(different(connection, Kinds.connectionDefaults)) as Fields,
-      ...(Object.keys(data).length === 0 ? {} : { providerSpecificData: escaped(data) })
-    }
-  }
-
-  for (const combo of of("combo")) {
-    const step = (one: Json): Json => {
-      if (!isObject(one)) return one
-      const { connectionId = null, id: _id, kind, model = "", weight = 0, ...rest } = one
-      const more = withoutNulls(Object.fromEntries(Object.entries(rest).filter(([, value]) => !same(value, []))))
-      const weighs = weight === 0 ? {} : { weight }
-      if (kind === "combo-ref") return { kind, ...more, ...weighs }
-      if (connectionId === null && weight === 0 && Object.keys(more).every((field) => field === "provider")) {
-        const provider = more["provider"]
-        return provider === undefined || String(model).startsWith(`${String(provider)}/`) ? model : `${String(provider)}/${String(model)}`
-      }
-      return { ...more, model, ...weighs, ...(connectionId === null ? {} : { connection: connections.get(String(connectionId)) ?? connectionId }) }
-    }
-    const { models: _models, ...fields } = different(combo, Kinds.comboDefaults)
-    sectionOf("combos")[textAt(combo, "name")] = { ...escaped(fields) as Fields, models: escaped(listAt(combo, "models").map(step)) }
-  }
-
-  for (const key of of("key")) {
-    const name = textAt(key, "name")
-    if (textAt(key, "issuerId") !== "") {
-      leftOut.push({ kind: "key", name, why: "another key issued it" })
-      continue
-    }
-    if (textAt(key, "revokedAt") !== "") {
-      leftOut.push({ kind: "key", name, why: "it is revoked" })
-      continue
-    }
-    const entries = sectionOf("keys")
-    const entry = free(entries, name)
-    const fields = { ...different(key, Kinds.keyDefaults) } as Record<string, Json>
-    if (same(fields["scopes"], [Kinds.ownUse])) delete fields["scopes"]
-    for (const field of ["allowedConnections", "preferredConnections"]) {
-      const ids = fields[field]
-      if (Array.isArray(ids)) fields[field] = ids.map((id: Json) => connections.get(String(id)) ?? id)
-    }
-    entries[entry] = { ...(entry === name ? {} : { name }), key: variables.for(entry, "key"), ...escaped(fields) as Fields }
-  }
-
-  for (const webhook of of("webhook")) {
-    const kind = textAt(webhook, "kind")
-    const entries = sectionOf("webhooks")
-    const entry = free(entries, textAt(webhook, "description") || kind)
-    const metadata = isObject(webhook["metadata"]) ? webhook["metadata"] : null
-    const { metadata: _metadata, ...fields } = different(webhook, Kinds.webhookDefaults)
-    entries[entry] = {
-      url: secretAddress.has(kind) ? variables.for(entry, "url") : escaped(webhook["url"] ?? ""),
-      secret: variables.for(entry, "secret"),
-      ...escaped(fields) as Fields,
-      ...(webhook["enabled"] === false ? { enabled: false } : {}),
-      ...(metadata === null ? {} : { metadata: Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, value === REDACTED ? variables.for(entry, name) : escaped(value)])) })
-    }
-  }
-  return { content, variables: variables.all, leftOut }
+  return { content, variables: making.variables.all, leftOut: making.leftOut }
 }
 
 const head = (variables: Exported["variables"], leftOut: Exported["leftOut"]): string => [
