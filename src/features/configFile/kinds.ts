@@ -29,6 +29,8 @@ export interface Kind {
   readonly idOf: (record: Json) => string
   /** What a change cannot change. */
   readonly fixed: (fields: Fields) => string
+  /** Two records cannot have one name: to be replaced, the old one goes first. */
+  readonly isNameTaken: boolean
   /** The fields with names in place of which records have ids. */
   readonly resolved: (fields: Fields, names: Names) => Fields
   /** Whether an operator's record is the one that is declared. */
@@ -47,6 +49,7 @@ const nothing = (): string => ""
 
 const flag: Kind = {
   kind: "flag",
+  isNameTaken: true,
   list: (inner) => Effect.map(inner.get("/api/settings/feature-flags"), (answer) => listAt(answer, "flags")),
   idOf: (record) => textAt(record, "key"),
   fixed: nothing,
@@ -63,6 +66,7 @@ export const nodeDefaults: Fields = {
 }
 const node: Kind = {
   kind: "node",
+  isNameTaken: true,
   list: (inner) => Effect.map(inner.get(nodes), (answer) => listAt(answer, "nodes")),
   idOf,
   fixed: ({ type = null }) => String(type),
@@ -83,6 +87,7 @@ export const connectionDefaults: Fields = {
 const atFirst: ReadonlySet<string> = new Set(["provider", "name", "apiKey", "priority", "globalPriority", "defaultModel", "providerSpecificData"])
 const connection: Kind = {
   kind: "connection",
+  isNameTaken: false,
   list: (inner) => Effect.map(inner.get(providers), (answer) => listAt(answer, "connections")),
   idOf,
   fixed: ({ apiKey, provider = null }) => `${String(provider)}${apiKey === undefined ? " without a key" : ""}`,
@@ -115,6 +120,7 @@ export const comboDefaults: Fields = {
 const isObject = (value: Json): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value)
 const combo: Kind = {
   kind: "combo",
+  isNameTaken: true,
   list: (inner) => Effect.map(inner.get(combos), (answer) => listAt(answer, "combos")),
   idOf,
   fixed: nothing,
@@ -141,6 +147,7 @@ export const keyDefaults = defaultPolicy as unknown as Fields
 export const ownUse = "self:usage"
 const key: Kind = {
   kind: "key",
+  isNameTaken: false,
   list: Effect.fnUntraced(function*(inner) {
     const all: Array<Json> = []
     for (;;) {
@@ -177,6 +184,7 @@ const webhooks = "/api/webhooks"
 export const webhookDefaults: Fields = { events: ["*"], description: null, kind: "custom", metadata: null }
 const webhook: Kind = {
   kind: "webhook",
+  isNameTaken: false,
   list: (inner) => Effect.map(inner.get(webhooks), (answer) => listAt(answer, "webhooks")),
   idOf,
   fixed: nothing,

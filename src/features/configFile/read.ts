@@ -100,9 +100,10 @@ const parse = async (text: string): Promise<unknown> => {
   const { parseDocument } = await import("yaml")
   const document = parseDocument(text, { prettyErrors: false })
   if (document.errors.length > 0) {
-    return document.errors.map(({ message, pos }): Issue => {
+    return document.errors.map(({ code, message, pos }): Issue => {
       const before = text.slice(0, pos[0]).split("\n")
-      return { path: `${before.length}:${(before.at(-1)?.length ?? 0) + 1}`, message }
+      // The library quotes what it did not expect, which may be a secret.
+      return { path: `${before.length}:${(before.at(-1)?.length ?? 0) + 1}`, message: code === "UNEXPECTED_TOKEN" ? "Unexpected text" : message }
     })
   }
   try {

@@ -66,7 +66,7 @@ webhooks:
 `
 
 const write = (text: string): void => fs.writeFileSync(file, text)
-const environment = { GATEWAY_CONFIG: file, LAB_KEY: "sk-lab-0000000001", TEAM_KEY, HOOK_SECRET: "whsec_of_operators", LOG_LEVEL: "info" }
+const environment = { GATEWAY_CONFIG: file, LAB_KEY: "sk-lab-0000000001", TEAM_KEY, HOOK_SECRET: "whsec_of_operators", OPENAI_API_KEY: "sk-openai-of-the-environment", LOG_LEVEL: "info" }
 
 const call = <A = Fields>(method: string, at: string, body?: Fields) => gateway.operator.call<A>(method, at, body)
 const refused = async (method: string, at: string, body?: Fields) => {
@@ -250,6 +250,30 @@ webhooks:
     const { models } = await call<{ models: ReadonlyArray<{ weight: number }> }>("GET", `/api/combos/${String((await ids())["inner"])}`)
     expect(models.map(({ weight }) => weight)).toEqual([70, 30])
     expect(gateway.output()).toContain("the combo 'inner' was refused")
+  })
+
+  it("takes over what an operator made under the same name, and a provider's key of the environment; another provider makes a connection anew", async () => {
+    const before = await ids()
+    const more = (provider: string) => whole()
+      .replace("providers:\n", `providers:\n  moving: { provider: ${provider}, apiKey: sk-of-one-or-the-other }\n  from-the-environment: { provider: openai, apiKey: "\${OPENAI_API_KEY}" }\n`)
+      .replace("combos:\n", "combos:\n  of-an-operator: { models: [lab/echo], description: taken over }\n")
+    const made = await hangUp(more("groq"))
+    expect(made.entries.filter(({ action }) => action !== "unchanged").map(({ action, name }) => [name, action])).toEqual(expect.arrayContaining([
+      ["moving", "created"], ["from-the-environment", "adopted"], ["of-an-operator", "adopted"]
+    ]))
+    expect((await ids())["of-an-operator"]).toBe(before["of-an-operator"])
+    const connections = async () => (await call<{ connections: ReadonlyArray<{ id: string; name: string; provider: string }> }>("GET", "/api/providers")).connections
+    expect((await connections()).filter(({ provider }) => provider === "openai")).toHaveLength(1)
+    const [old] = (await connections()).filter(({ name }) => name === "moving")
+    const moved = await hangUp(more("mistral"))
+    expect(moved.entries.filter(({ action }) => action !== "unchanged").map(({ action, name }) => [name, action])).toEqual([["moving", "replaced"]])
+    const stands = (await connections()).filter(({ name }) => name === "moving")
+    expect(stands.map(({ provider }) => provider)).toEqual(["mistral"])
+    expect(stands[0]?.id).not.toBe(old?.id)
+    // A provider that is not known: the old connection stands.
+    const refusedMove = await hangUp(more("nowhere"))
+    expect(refusedMove.entries.filter(({ action }) => action !== "unchanged").map(({ action, name }) => [name, action])).toEqual([["moving", "refused"]])
+    expect((await connections()).filter(({ name }) => name === "moving")).toEqual(stands)
   })
 
   it("what it exports another gateway applies, and exports again the same", async () => {

@@ -45,6 +45,7 @@ describe("the text of a configuration file", () => {
     ])
     expect((await faults("combos:\n  c: {}\n  c: {}\n")).map((issue) => issue.path)).toEqual(["3:3"])
     expect((await faults("comboes: {}")).map((issue) => issue.path)).toEqual(["comboes"])
+    expect(JSON.stringify(await faults("keys:\n  k: { key: \"sk-canary-of-a-key\" sk-canary-of-another }"))).not.toContain("canary")
     expect((await faults("- a list")).map((issue) => issue.path)).toEqual(["the file"])
     expect((await faults("providers: { p: { apiKey: x } }")).map((issue) => issue.path)).toEqual(["providers.p.provider"])
     expect((await faults("nodes: { 'a b': { type: openai-compatible } }")).map((issue) => issue.path)).toEqual(["nodes.a b"])
