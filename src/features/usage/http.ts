@@ -40,7 +40,7 @@ export const layer = HttpApiBuilder.group(Surface.make(UsageGroup), "usage", Eff
   const reads = yield* UsageReads
   const store = yield* UsageStore
 
-  const trend = Trends.make(store, configuration)
+  const trend = yield* Trends.make(store, configuration)
   const calls = CallSearches.make(store, configuration, reads)
 
   const logs = Effect.map(store.rows({ limit: LINES }), (rows) => rows.map((row) => CallLog.line(row, reads)))
