@@ -1,4 +1,4 @@
-/** Records that the configuration file declares are changed there, and by nobody else. */
+/** Records that the configuration file declares are changed there only. */
 import * as Effect from "effect/Effect"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import { type Caller, ManagementCall } from "#schemas/api/Management.ts"
