@@ -57,20 +57,27 @@ const forwarded = (body: Buffer, wanted: WantedVectors): AnswerFacts | null => {
   const found = Vectors.find(body)
   if (found === null || found.vectors.length !== wanted.count) return null
   const { model, usage, vectors } = found
-  const told = usage === null ? null : Json.parseRecord(body.toString("utf8", usage.start, usage.end))
-  const counted = numberAt(told, "prompt_tokens") ?? numberAt(told, "total_tokens")
+  const counted = usage === null ? null : usage.prompt ?? usage.total
   const named = JSON.stringify(wanted.model)
-  const isOrdered = vectors.every(({ index }, i) => index === i)
-  const isEncoded = wanted.encoding === null || vectors.every(({ isText }) => isText === (wanted.encoding === "base64"))
   const facts = counted === null ? null : usageOf(counted)
   // Some vendors count under other names than the clients' format.
-  const isCounted = told === null || numberAt(told, "prompt_tokens") !== null || counted === null
-  if (isOrdered && isEncoded && isCounted) {
+  const isCounted = usage === null || usage.prompt !== null || counted === null
+  if (isCounted && isAsWanted(vectors, wanted.encoding)) {
     const open = body.indexOf("{") + 1
     return answered(model === null ? Splice.replaced(body, { start: open, end: open }, `"model":${named},`) : Splice.replaced(body, model, named), facts)
   }
+  const told = usage === null ? null : Json.parseRecord(body.toString("utf8", usage.start, usage.end))
   const sorted = [...vectors].sort((a, b) => a.index - b.index)
   return answered(bodyOf(sorted.map((vector) => recoded(body, vector, wanted.encoding)), wanted.model, isCounted && told !== null ? told : tokens(counted ?? wanted.estimate())), facts)
+}
+
+/** In the order of the input, and in the encoding. */
+const isAsWanted = (vectors: ReadonlyArray<Vectors.Vector>, encoding: WantedVectors["encoding"]): boolean => {
+  for (let i = 0; i < vectors.length; i++) {
+    const { index, isText } = vectors[i] as Vectors.Vector
+    if (index !== i || (encoding !== null && isText !== (encoding === "base64"))) return false
+  }
+  return true
 }
 
 /** JSON text of a vector in the encoding. */

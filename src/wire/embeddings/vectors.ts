@@ -27,17 +27,23 @@ export interface Vector extends Range {
   readonly isText: boolean
 }
 
+/** Members of `usage`; null where one is missing or no count. */
+export interface Counted {
+  readonly prompt: number | null
+  readonly total: number | null
+}
+
 export interface FoundVector {
   readonly model: Range | null
-  readonly usage: Range | null
+  readonly usage: Range & Counted | null
   /** As they stand. */
   readonly vectors: ReadonlyArray<Vector>
 }
 
-type Key = "data" | "embedding" | "index" | "model" | "usage"
+type Key = "data" | "embedding" | "index" | "model" | "prompt_tokens" | "total_tokens" | "usage"
 
 /** Keys are compared as bytes: to make a string of each would cost more than all the rest. */
-const keys: ReadonlyArray<readonly [Key, Buffer]> = (["data", "embedding", "index", "model", "usage"] as const).map((key) => [key, Buffer.from(key)])
+const keys: ReadonlyArray<readonly [Key, Buffer]> = (["data", "embedding", "index", "model", "prompt_tokens", "total_tokens", "usage"] as const).map((key) => [key, Buffer.from(key)])
 
 /** The key that stands between two quotes; null for any other. */
 const keyIn = (body: Buffer, start: number, end: number): Key | null => {
@@ -62,6 +68,11 @@ const endOfKey = (body: Buffer, start: number): number => {
 const numberIn = (body: Buffer, start: number, end: number): number => {
   const digit = body[start] ?? 0
   return end - start === 1 && digit >= ZERO && digit <= NINE ? digit - ZERO : Number(body.toString("latin1", start, end))
+}
+
+const countIn = (body: Buffer, start: number, end: number): number | null => {
+  const count = numberIn(body, start, end)
+  return count >= 0 ? count : null
 }
 
 /** Where a value ends; -1 when it is none that is expected here. */
@@ -109,7 +120,20 @@ const endOfVector = (body: Buffer, start: number): number =>
 export const find = (body: Buffer): FoundVector | null => {
   const vectors: Array<Vector> = []
   let model: Range | null = null
-  let usage: Range | null = null
+  let usage: Range & Counted | null = null
+
+  const usageAt = (open: number): number => {
+    let prompt: number | null = null
+    let total: number | null = null
+    const end = body[open] !== OPEN ? endOfValue(body, open) : members(body, open, (key, start) => {
+      const stop = endOfValue(body, start)
+      if (key === "prompt_tokens") prompt = countIn(body, start, stop)
+      else if (key === "total_tokens") total = countIn(body, start, stop)
+      return stop
+    })
+    usage = { start: open, end, prompt, total }
+    return end
+  }
 
   const vectorAt = (open: number): number => {
     let index = vectors.length
@@ -128,9 +152,9 @@ export const find = (body: Buffer): FoundVector | null => {
 
   const end = members(body, skipSpace(body, 0), (key, start) => {
     if (key === "data") return items(body, start, vectorAt)
+    if (key === "usage") return usageAt(start)
     const stop = endOfValue(body, start)
     if (key === "model") model = { start, end: stop }
-    else if (key === "usage") usage = { start, end: stop }
     return stop
   })
   return end < 0 || vectors.length === 0 || skipSpace(body, end) !== body.length ? null : { model, usage, vectors }
