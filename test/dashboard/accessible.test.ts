@@ -1,6 +1,8 @@
 /** axe on every screen in both themes, with data and without, on a desk and on a phone; and text at 320 pixels. */
 import * as fs from "node:fs"
 import { createRequire } from "node:module"
+import * as os from "node:os"
+import * as path from "node:path"
 import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
 import { canBrowse } from "#test/support/chromium.ts"
@@ -12,6 +14,16 @@ const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe
 const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 const screens = ["/", "/welcome", "/requests", "/usage", "/resilience", "/providers", "/models", "/combos", "/keys", "/play", "/settings", "/nodes", "/webhooks", "/audit", "/limits", "/cache", "/leases", "/work", "/search", "/agents", "/evals", "/now"]
+
+/** Records that are locked, and one that was refused. */
+const file = `nodes: { declared: { type: openai-compatible, apiType: chat, baseUrl: "https://93.184.216.34/v1" } }
+providers: { declared: { provider: declared, apiKey: sk-declared } }
+combos: { declared: { models: [sim/echo] }, refused: { models: [{ kind: combo-ref, comboName: nowhere }] } }
+keys: { declared: { key: sk-a-key-that-is-declared } }
+flags: { ALLOW_API_KEY_REVEAL: true }
+webhooks: { declared: { url: "https://93.184.216.34/hook", description: declared, enabled: false } }
+`
+const declared = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "gateway-config-file-")), "gateway.yaml")
 
 /** What axe finds, as one line each. The page's policy refuses scripts as text, so the debugger brings it in. */
 const violations = async (page: Page): Promise<ReadonlyArray<string>> => {
@@ -31,12 +43,14 @@ describe.skipIf(!canBrowse())("the dashboard for everybody", () => {
   let request = ""
   beforeAll(async () => {
     empty = await stage()
-    full = await stage()
+    fs.writeFileSync(declared, file)
+    full = await stage({ GATEWAY_CONFIG: declared })
     request = await seed(full.gateway)
   }, 180_000)
   afterAll(async () => {
     await empty?.close()
     await full?.close()
+    fs.rmSync(path.dirname(declared), { recursive: true, force: true })
   })
 
   const faults = async (on: Stage, colorScheme: "light" | "dark", width: number, list: ReadonlyArray<string>) => {
@@ -90,7 +104,7 @@ describe.skipIf(!canBrowse())("the dashboard for everybody", () => {
     const inside = await visit(full.browser, full.gateway.url, { colorScheme: "dark" })
     onTestFinished(inside.close)
     for (const [screen, button] of [
-      ["/providers", "Add a connection"], ["/providers", "Edit practice"], ["/providers", "Delete practice"], ["/models?search=sim/echo", "Price of sim/echo"], ["/combos", "New combo"], ["/combos", "Dry run of reliable"], ["/combos", "Edit reliable"], ["/webhooks", "New webhook"], ["/webhooks", "Deliveries to receiver"], ["/keys", "Make a key"], ["/keys", "Edit app"], ["/keys", "Budget of app"], ["/limits", "Limit of tokens"], ["/limits", "Change Tokens a day, at lab/model of app"], ["/cache", "Forget …"], ["/work", "New batch"], ["/work", "Look into file.jsonl"],
+      ["/providers", "Add a connection"], ["/providers", "Edit practice"], ["/providers", "Delete practice"], ["/models?search=sim/echo", "Price of sim/echo"], ["/combos", "New combo"], ["/combos", "Dry run of reliable"], ["/combos", "Edit reliable"], ["/combos", "Edit declared"], ["/keys", "Edit declared"], ["/providers", "Edit declared"], ["/webhooks", "New webhook"], ["/webhooks", "Deliveries to receiver"], ["/keys", "Make a key"], ["/keys", "Edit app"], ["/keys", "Budget of app"], ["/limits", "Limit of tokens"], ["/limits", "Change Tokens a day, at lab/model of app"], ["/cache", "Forget …"], ["/work", "New batch"], ["/work", "Look into file.jsonl"],
       ["/agents", "Give it a task"], ["/agents", "Call gateway_get_health"], ["/agents", "New MCP server"], ["/evals", "New suite"], ["/evals", "Run suite"], ["/", "Keys"], ["/", "Go to a screen or find a request"]
     ] as const) {
       await inside.go(screen)
