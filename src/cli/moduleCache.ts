@@ -1,6 +1,6 @@
 /**
- * Makes the second start faster than the first: Node's compile cache, and beside it the sources with their types stripped,
- * which Node (22) would strip anew at every start, a third of the whole start time.
+ * Makes a start faster: Node's compile cache, beside it the sources with their types stripped, which Node (22) would strip anew at
+ * every start, and imports of sources that are resolved without a look at the disk.
  *
  * Both live in `node_modules/.cache`, where only an account that can change the sources can change them. A source is taken from the
  * cache when its hash is the same; a directory that cannot be written costs the speed and nothing else.
@@ -61,6 +61,40 @@ const piecesOf = function*(stripped: Stripped): Generator<string> {
   yield before === "{" ? "{}" : "}"
 }
 
+const root = new URL("../../", import.meta.url).href
+const packages = new URL("node_modules/", root).href
+
+/** Is it one of the gateway's own sources? */
+const isOwn = (url: string | undefined): boolean => url !== undefined && url.startsWith(root) && !url.startsWith(packages)
+
+/** The folders that `imports` of package.json names: `#src/x.ts` is `src/x.ts`. */
+export const folders: ReadonlyArray<string> = ["schemas", "actors", "src", "test", "bench"]
+const named = new RegExp(`^#(?:${folders.join("|")})/`)
+
+/**
+ * Where an import of a source leads. Node asks the disk for each one (the package's file, links, whether it exists), 3,500 times: a
+ * third of a start's CPU. The gateway's own names say where they lead, and a package's name leads to the same file from each of them.
+ */
+const resolveQuickly = (): void => {
+  const known = new Map<string, Module.ResolveFnOutput>()
+  Module.registerHooks({
+    resolve: (specifier, context, next) => {
+      if (!isOwn(context.parentURL)) return next(specifier, context)
+      if (specifier.endsWith(".ts")) {
+        if (named.test(specifier)) return { url: root + specifier.slice(1), format: "module", shortCircuit: true }
+        if (specifier.startsWith("./") || specifier.startsWith("../")) return { url: new URL(specifier, context.parentURL).href, format: "module", shortCircuit: true }
+      }
+      // What a file says of itself is asked each time; conditions differ between `import` and `require`.
+      if (/^(?:[./#]|file:|data:)/.test(specifier) || context.conditions?.includes("require") === true) return next(specifier, context)
+      const found = known.get(specifier)
+      if (found !== undefined) return found
+      const resolved = next(specifier, context)
+      known.set(specifier, { ...resolved, shortCircuit: true })
+      return resolved
+    }
+  })
+}
+
 const keepStripped = (file: string): void => {
   const known = read(file)
   const used: Stripped = {}
@@ -99,5 +133,6 @@ export const enable = (): void => {
   if (status === FAILED) Module.enableCompileCache()
   // `node --watch` learns what to watch from the loads that the hook would answer.
   if (status === FAILED || status === DISABLED || process.env["WATCH_REPORT_DEPENDENCIES"] !== undefined) return
+  resolveQuickly()
   keepStripped(path.join(directory, `stripped-${process.version}.json`))
 }

@@ -1,10 +1,22 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { describe, expect, it } from "vitest"
+import { folders } from "#src/cli/moduleCache.ts"
 import { version } from "#schemas/version.ts"
 import { emptyDirectory, run } from "./support/command.ts"
 
 describe("the module cache", () => {
+  it("knows the folders that the package's own names lead to", () => {
+    const { imports } = JSON.parse(fs.readFileSync(path.join(import.meta.dirname, "../../package.json"), "utf8")) as { readonly imports: Record<string, string> }
+    expect(imports).toEqual(Object.fromEntries(folders.map((name) => [`#${name}/*`, `./${name}/*`])))
+  })
+
+  it("is turned off whole, and the gateway runs as before", async () => {
+    const directory = emptyDirectory()
+    expect((await run(["--version"], { env: { NODE_COMPILE_CACHE: directory, NODE_DISABLE_COMPILE_CACHE: "1" } })).stdout).toContain(version)
+    expect(fs.readdirSync(directory)).toEqual([])
+  })
+
   it("is written once, believed only where the source's hash fits, and never needed", async () => {
     const directory = emptyDirectory()
     const file = path.join(directory, `stripped-${process.version}.json`)
