@@ -10,6 +10,7 @@ import * as fs from "node:fs"
 import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
+import { fileURLToPath } from "node:url"
 import { setTimeout as delay } from "node:timers/promises"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -260,8 +261,19 @@ export const migrated = (): Promise<string> =>
     await Effect.runPromise(Effect.scoped(Layer.build(Layer.provide(Migrations.layer, PostgresClient.pgliteLayer({ dataDir: directory })))))
   })
 
+/**
+ * The compiled code of the embedded server. V8 shares it between threads while one of them holds it; otherwise the server of each test
+ * file would compile it anew, which takes more than a second of CPU.
+ */
+let code: Promise<object> | null = null
+const { compile } = Reflect.get(globalThis, "WebAssembly") as { readonly compile: (bytes: Uint8Array) => Promise<object> }
+const holdCode = (): Promise<object> => code ??= compile(fs.readFileSync(fileURLToPath(import.meta.resolve("@electric-sql/pglite/pglite.wasm"))))
+
 const copyOf = (source: () => Promise<string>): Effect.Effect<string, never, Scope.Scope> =>
-  Effect.tap(temporaryDirectory, (directory) => Effect.promise(async () => fs.cpSync(await source(), directory, { recursive: true })))
+  Effect.tap(temporaryDirectory, (directory) => Effect.promise(async () => {
+    await holdCode()
+    fs.cpSync(await source(), directory, { recursive: true })
+  }))
 
 /** A data directory whose embedded database was initialised by an earlier start. */
 export const pgliteDirectory: Effect.Effect<string, never, Scope.Scope> = copyOf(initialised)
