@@ -74,8 +74,16 @@ const make = (): BatchStore["Service"] => {
       if (known !== undefined && known.cursor.line < cursor.line) rows.set(id, { ...known, cursor })
     }),
     finished: (id, first, last) => Effect.sync(() => new Set([...lines.get(id)?.keys() ?? []].filter((line) => line >= first && line <= last))),
-    results: (id, failed, after, limit) => Effect.sync(() =>
-      linesOf(id).filter((one) => one.failed === failed && one.line > after).slice(0, limit).map(({ line, text }) => ({ line, text }))),
+    page: (id, failed, after, mostBytes) => Effect.sync(() => {
+      let bytes = 0
+      const page = linesOf(id).filter((one) => one.failed === failed && one.line > after).filter(({ text }) => {
+        const fits = bytes < mostBytes
+        bytes += Buffer.byteLength(text)
+        return fits
+      })
+      const last = page.at(-1)
+      return last === undefined ? null : { last: last.line, text: page.map(({ text }) => `${text}\n`).join("") }
+    }),
     dropResults: (id) => Effect.sync(() => void lines.get(id)?.clear()),
     remove: (id, scope) => Effect.sync(() => {
       const record = found(id, scope)

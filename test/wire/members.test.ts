@@ -45,4 +45,18 @@ describe("members of an object", () => {
       expect(found === null || found instanceof Map, `seed ${random.seed}`).toBe(true)
     }
   })
+
+  it("are texts as JSON reads them, and nothing else is one", () => {
+    const random = chance()
+    const characters = [...Array.from({ length: 0x80 }, (_, code) => String.fromCharCode(code)), "é", "💥", "\\n", "\\u0041", "\\\""]
+    for (let run = 0; run < 2_000; run++) {
+      const json = `"${Array.from({ length: random.below(80) }, () => random.one(characters)).join("")}"`
+      let expected: unknown = null
+      try {
+        expected = JSON.parse(json)
+      } catch { /* no JSON */ }
+      expect(Members.text(Buffer.from(json)), `seed ${random.seed}: ${json}`).toBe(expected)
+    }
+    for (const json of ["", "\"", "\"a", "a\"", "1", "null", "{}", "\"a\"b\""]) expect(Members.text(Buffer.from(json)), json).toBeNull()
+  })
 })

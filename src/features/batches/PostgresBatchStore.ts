@@ -34,6 +34,8 @@ const documentOf = ({ cursor: _cursor, version: _version, ...document }: BatchRe
 
 /** Rows per statement: each has four parameters. */
 const insertSlice = 500
+/** Most answers of a page. */
+const pageSlice = 1_000
 
 const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
   const sql = yield* SqlClient.SqlClient
@@ -119,9 +121,16 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
       sql<{ readonly line: number }>`SELECT line FROM batch_lines WHERE batch_id = ${id} AND line BETWEEN ${from} AND ${to}`,
       (rows) => new Set(rows.map(({ line }) => line))
     )),
-    results: (id, failed, after, limit) => run("results",
-      sql<{ readonly line: number; readonly text: string }>`
-        SELECT line, text FROM batch_lines WHERE batch_id = ${id} AND failed = ${failed} AND line > ${after} ORDER BY line LIMIT ${limit}`),
+    // One row with one text: a row of its own for each answer cost more than all else that writes a file.
+    page: (id, failed, after, mostBytes) => run("page", Effect.map(
+      sql<{ readonly last: number | null; readonly text: string | null }>`
+        SELECT max(line) AS last, string_agg(text || chr(10), '' ORDER BY line) AS text FROM (
+          SELECT line, text, sum(octet_length(text)) OVER (ORDER BY line) - octet_length(text) AS before FROM (
+            SELECT line, text FROM batch_lines WHERE batch_id = ${id} AND failed = ${failed} AND line > ${after} ORDER BY line LIMIT ${pageSlice}
+          ) AS behind
+        ) AS page WHERE before < ${mostBytes}`,
+      ([page]) => page === undefined || page.last === null || page.text === null ? null : { last: page.last, text: page.text }
+    )),
     dropResults: (id) => run("dropResults", Effect.asVoid(sql`DELETE FROM batch_lines WHERE batch_id = ${id}`)),
     remove: (id, scope) => run("remove", Effect.gen(function*() {
       const gone = yield* sql`DELETE FROM batches WHERE id = ${stored(id)} AND is_over AND ${owned(scope)} RETURNING id`

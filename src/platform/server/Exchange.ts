@@ -33,6 +33,8 @@ export const NO_ROOM = "this process holds as many bytes of request bodies as it
 export interface ActsAs {
   /** SHA-256 of the key, hexadecimal. */
   readonly keyHash: string | null
+  /** This process asks each of these requests once: only another node could repeat it. */
+  readonly asksOnce?: boolean
 }
 
 /** What a request of the responses format goes on with, where the gateway put what went before into its body. */

@@ -50,9 +50,26 @@ export const write = (members: Iterable<readonly [name: string, value: Buffer | 
 export const itemsOf = (json: Buffer | undefined): Buffer | null =>
   json !== undefined && json[0] === 0x5b && json[json.length - 1] === 0x5d ? json.subarray(skipSpace(json, 1), json.length - 1) : null
 
+const BACKSLASH = 0x5c
+const SPACE = 0x20
+const DELETE = 0x7f
+/** Bytes up to which a plain text is looked for byte by byte. */
+const SHORT_TEXT = 64
+
+/** A short text of visible ASCII characters without an escape. */
+const isPlain = (json: Buffer): boolean => {
+  if (json.length > SHORT_TEXT || json.length < 2 || json[json.length - 1] !== QUOTE) return false
+  for (let i = 1; i < json.length - 1; i++) {
+    const byte = json[i] as number
+    if (byte < SPACE || byte >= DELETE || byte === BACKSLASH || byte === QUOTE) return false
+  }
+  return true
+}
+
 /** The text that a value is; null for what is no string. */
 export const text = (json: Buffer | undefined): string | null => {
   if (json === undefined || json[0] !== QUOTE) return null
+  if (isPlain(json)) return json.toString("latin1", 1, json.length - 1)
   try {
     const value: unknown = JSON.parse(json.toString("utf8"))
     return typeof value === "string" ? value : null

@@ -10,14 +10,13 @@ import { Webhooks } from "#actors/webhook/WebhookQueue.ts"
 import { BatchStore } from "#src/features/batches/ports/BatchStore.ts"
 import { withResults } from "#src/features/batches/results.ts"
 import * as BatchRunner from "#src/features/batches/run/BatchRunner.ts"
-import { LineCalls } from "#src/features/batches/run/LineCalls.ts"
 import { FileRecords } from "#src/features/files/ports/FileRecords.ts"
 import { FileStore } from "#src/features/files/ports/FileStore.ts"
 import * as LocalPlacement from "#src/platform/cluster/LocalPlacement.ts"
 import * as MemoryBatches from "#test/support/memoryBatches.ts"
 import * as MemoryFiles from "#test/support/memoryFiles.ts"
 import { batchRecord } from "#test/suites/records.ts"
-import { chatLine } from "./support.ts"
+import { callsOf, chatLine } from "./support.ts"
 
 const LINES = 100_000
 /** Lines of one chunk that the store hands over. */
@@ -74,13 +73,10 @@ describe("a batch of 100,000 lines", () => {
       })
     }))).pipe(Layer.provide(MemoryBatches.layer))
     const reply = { _tag: "Answered", answer: { status: 200, requestId: "r", body: Buffer.from("{}") } } as const
-    const calls = Layer.succeed(LineCalls, {
-      ask: () => Effect.sync(() => {
-        if (++answered % 10_000 === 0) samples.push(used())
-        return reply
-      }),
-      actorOf: () => Effect.succeed({ keyHash: null }), isServing: () => true
-    })
+    const calls = callsOf(() => Effect.sync(() => {
+      if (++answered % 10_000 === 0) samples.push(used())
+      return reply
+    }))
     const webhooks = Layer.succeed(Webhooks, { wants: () => false, append: () => Effect.void, refresh: Effect.void, test: () => Effect.die("not asked"), replay: () => Effect.die("not asked") })
     yield* Effect.gen(function*() {
       yield* (yield* FileRecords).insert({

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { bodyFor, InputCheck, isProblem, read } from "#src/features/batches/lines/inputLine.ts"
+import { bodyFor, check as checkLine, InputCheck, isProblem, outline } from "#src/features/batches/lines/inputLine.ts"
 import { type Line, LineCutter } from "#src/features/batches/lines/LineCutter.ts"
 import * as OutputLine from "#src/features/batches/lines/outputLine.ts"
 import { chatLine, line } from "./support.ts"
@@ -53,7 +53,7 @@ const lineOf = (text: string, number = 1): Line => ({ number, offset: 0, next: t
 
 describe("a line", () => {
   it("asks for a whole answer, and keeps every other byte of its body", () => {
-    const said = read(lineOf(line("a", { model: "m", stream: true, stream_options: { include_usage: true }, background: true, seed: 12345678901234567000, x: { stream: true } })), "/v1/chat/completions")
+    const said = outline(lineOf(line("a", { model: "m", stream: true, stream_options: { include_usage: true }, background: true, seed: 12345678901234567000, x: { stream: true } })), "/v1/chat/completions")
     if (isProblem(said)) throw new Error(said.message)
     assert.strictEqual(bodyFor("/v1/chat/completions", said).toString(), '{"model":"m","seed":12345678901234567000,"x":{"stream":true}}')
     assert.strictEqual(bodyFor("/v1/embeddings", said), said.body)
@@ -63,7 +63,7 @@ describe("a line", () => {
     const check = new InputCheck(2)
     const add = (id: string, number: number) => {
       const one = lineOf(chatLine(id, "m"), number)
-      const said = read(one, "/v1/chat/completions")
+      const said = checkLine(one, "/v1/chat/completions")
       return isProblem(said) ? said : check.add(one, said)
     }
     assert.deepStrictEqual([add("a", 1), add("b", 2), add("c", 5)?.code], [null, null, "too_many_lines"])
@@ -74,7 +74,7 @@ describe("a line", () => {
 describe("an answer", () => {
   it("stands on one line with the bytes it came with", () => {
     const body = Buffer.from('{\n  "big": 12345678901234567890,\r\n  "text": "a\\nb",\n "usage": {"prompt_tokens": 3, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 2}}\n}')
-    const { failed, text, usage } = OutputLine.answered("batch_a", 7, 'q"1', { status: 200, requestId: "req_1", body })
+    const { failed, text, usage } = OutputLine.answered("id_7", 7, 'q"1', { status: 200, requestId: "req_1", body })
     assert.isFalse(failed)
     assert.notMatch(text, /[\r\n]/)
     assert.include(text, "12345678901234567890")
@@ -83,7 +83,21 @@ describe("an answer", () => {
   })
 
   it("of a vendor with a cache beside the input counts it in", () => {
-    assert.deepStrictEqual(OutputLine.usageOf(Buffer.from('{"usage":{"input_tokens":5,"cache_read_input_tokens":20,"cache_creation_input_tokens":3,"output_tokens":7}}')), { input: 28, output: 7, cached: 20, reasoning: 0 })
-    assert.isNull(OutputLine.usageOf(Buffer.from("{}")))
+    const told = (answer: string) => OutputLine.answered("id_1", 1, "a", { status: 200, requestId: "req_1", body: Buffer.from(answer) }).usage
+    assert.deepStrictEqual(told('{"usage":{"input_tokens":5,"cache_read_input_tokens":20,"cache_creation_input_tokens":3,"output_tokens":7}}'), { input: 28, output: 7, cached: 20, reasoning: 0 })
+    assert.isNull(told("{}"))
+    assert.isNull(told("no JSON"))
+  })
+
+  it("that is large is told by its outline", () => {
+    const usage = { prompt_tokens: 3, completion_tokens: 4 }
+    const large = OutputLine.answered("id_1", 1, "a", { status: 200, requestId: "req_1", body: Buffer.from(JSON.stringify({ text: "x".repeat(300_000), usage })) })
+    assert.deepStrictEqual(large.usage, { input: 3, output: 4, cached: 0, reasoning: 0 })
+    assert.deepNestedInclude(JSON.parse(large.text), { "response.body.usage": usage })
+  })
+
+  it("that is no JSON is a text", () => {
+    const { text } = OutputLine.answered("id_1", 1, "a", { status: 502, requestId: "req_1", body: Buffer.from('{"cut": "he') })
+    assert.deepNestedInclude(JSON.parse(text), { "response.status_code": 502, "response.body": '{"cut": "he' })
   })
 })

@@ -1,5 +1,9 @@
 /** Batches over HTTP, as the vendor's client makes them. */
 import OpenAI, { toFile } from "openai"
+import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
+import * as Layer from "effect/Layer"
+import { LineCalls, type LineReply, type LineRequest } from "#src/features/batches/run/LineCalls.ts"
 import { messages } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
 
@@ -17,6 +21,17 @@ export interface Answer {
   readonly response: { readonly status_code: number; readonly request_id: string; readonly body: Record<string, unknown> } | null
   readonly error: { readonly code: string; readonly message: string; readonly type: string } | null
 }
+
+/** Calls of lines that an effect answers; the end of a call interrupts it. */
+export const callsOf = (answer: (request: LineRequest) => Effect.Effect<LineReply>, isServing: () => boolean = () => true) =>
+  Layer.effect(LineCalls, Effect.map(FiberSet.makeRuntime<never, void>(), (fork) => LineCalls.of({
+    ask: (request, done) => {
+      const fiber = fork(Effect.map(answer(request), done))
+      return () => fiber.interruptUnsafe()
+    },
+    actorOf: (keyId) => Effect.succeed({ keyHash: keyId }),
+    isServing
+  })))
 
 export class Client {
   readonly openai: OpenAI

@@ -60,7 +60,8 @@ export class LineCutter {
   }
 
   #finish(feed: number): Line {
-    let bytes = this.#tooLong ? null : Buffer.concat(this.#parts)
+    const [whole, ...rest] = this.#parts
+    let bytes = this.#tooLong ? null : whole !== undefined && rest.length === 0 ? whole : Buffer.concat(this.#parts)
     if (bytes !== null && this.#offset === 0 && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK)) bytes = bytes.subarray(3)
     if (bytes !== null && bytes[bytes.length - 1] === CARRIAGE_RETURN) bytes = bytes.subarray(0, -1)
     const line = { number: this.#number, offset: this.#offset, next: this.#offset + this.#length + feed, bytes }
@@ -78,12 +79,12 @@ const space = /^[ \t]*$/
 /** Nothing stands in it. */
 export const isBlank = ({ bytes }: Line): boolean => bytes !== null && (bytes.length === 0 || (bytes.length < 64 && space.test(bytes.toString("latin1"))))
 
-/** The lines of a stream of bytes, those without content left out. */
-export const of = <E, R>(content: Stream.Stream<Uint8Array, E, R>, from?: { readonly line: number; readonly offset: number }): Stream.Stream<Line, E, R> =>
+/** The lines of a stream of bytes, those without content left out, in groups as the bytes arrive. */
+export const groupsOf = <E, R>(content: Stream.Stream<Uint8Array, E, R>, from?: { readonly line: number; readonly offset: number }): Stream.Stream<ReadonlyArray<Line>, E, R> =>
   Stream.suspend(() => {
     const cutter = new LineCutter(from)
-    return Stream.flattenIterable(Stream.map(content, (chunk) => cutter.push(chunk))).pipe(
-      Stream.concat(Stream.suspend(() => Stream.fromIterable(cutter.end()))),
-      Stream.filter((line) => !isBlank(line))
+    return Stream.map(content, (chunk) => cutter.push(chunk)).pipe(
+      Stream.concat(Stream.suspend(() => Stream.succeed(cutter.end()))),
+      Stream.map((lines) => lines.filter((line) => !isBlank(line)))
     )
   })

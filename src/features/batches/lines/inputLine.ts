@@ -1,8 +1,9 @@
 /** What one line of a batch's input says, and why it may not be run. Pure. */
-import { createHash } from "node:crypto"
+import { hash } from "node:crypto"
 import type { BatchProblem } from "#schemas/batches/Batch.ts"
 import { LARGE_BYTES } from "#schemas/largeBodies.ts"
 import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
+import * as Json from "#src/wire/json/json.ts"
 import * as Members from "#src/wire/json/members.ts"
 import { type Line, MOST_LINE_BYTES } from "./LineCutter.ts"
 
@@ -18,6 +19,9 @@ export const endpoints: ReadonlyMap<string, { readonly category: string; readonl
   ["/v1/videos/generations", { category: "videos", isConversation: false }]
 ])
 
+const OPEN = 0x7b
+const BACKSLASH = 0x5c
+
 /** Characters of a custom_id. */
 export const MOST_ID = 512
 /** Bytes of a custom_id's digest: two of them are never the same by chance. */
@@ -25,48 +29,80 @@ const DIGEST_BYTES = 16
 
 export interface InputLine {
   readonly customId: string
-  readonly model: string | null
   /** The body of the request. */
   readonly body: Buffer
+}
+
+export interface CheckedLine {
+  readonly customId: string
+  /** Null: the body names none. */
+  readonly model: string | null
 }
 
 const problem = (line: Line, code: string, message: string, param: string | null = null): BatchProblem =>
   ({ code, message: `Line ${line.number}: ${message}`, line: line.number, param })
 
-/** A large line is checked by its outline; the endpoint reads the rest when the line is run. */
-const isJson = (bytes: Buffer): boolean => {
-  if (bytes.length > LARGE_BYTES || JsonBounds.excessOf(bytes) !== null) return true
-  try {
-    JSON.parse(bytes.toString("utf8"))
-    return true
-  } catch {
-    return false
-  }
+const noObject = (line: Line): BatchProblem => problem(line, "invalid_body", "body is a JSON object.", "body")
+
+/** What stands around the body, unchecked. */
+interface Envelope {
+  readonly customId: unknown
+  readonly method: unknown
+  readonly url: unknown
 }
 
-export const read = (line: Line, endpoint: string): InputLine | BatchProblem => {
-  const { bytes } = line
-  if (bytes === null) return problem(line, "line_too_long", `a line has at most ${MOST_LINE_BYTES} bytes.`)
-  const members = Members.of(bytes)
-  if (members === null || !isJson(bytes)) return problem(line, "invalid_json_line", "it is not a valid JSON object.")
+/** What is wrong with it; null: nothing. */
+const wrongIn = (line: Line, { customId, method, url }: Envelope, endpoint: string): BatchProblem | null => {
+  if (typeof customId !== "string" || customId === "" || customId.length > MOST_ID) return problem(line, "invalid_custom_id", `custom_id is a text of 1 to ${MOST_ID} characters.`, "custom_id")
+  if (method !== "POST") return problem(line, "invalid_method", "method is POST.", "method")
+  return url === endpoint ? null : problem(line, "invalid_url", `url is the endpoint of the batch, ${endpoint}.`, "url")
+}
+
+const tooLong = (line: Line): BatchProblem => problem(line, "line_too_long", `a line has at most ${MOST_LINE_BYTES} bytes.`)
+const noJson = (line: Line): BatchProblem => problem(line, "invalid_json_line", "it is not a valid JSON object.")
+
+/** What the line says, without a look at the values inside its body. */
+export const outline = (line: Line, endpoint: string): InputLine | BatchProblem => {
+  if (line.bytes === null) return tooLong(line)
+  const members = Members.of(line.bytes)
+  if (members === null) return noJson(line)
   const customId = Members.text(members.get("custom_id"))
-  if (customId === null || customId === "" || customId.length > MOST_ID) return problem(line, "invalid_custom_id", `custom_id is a text of 1 to ${MOST_ID} characters.`, "custom_id")
-  if (Members.text(members.get("method")) !== "POST") return problem(line, "invalid_method", "method is POST.", "method")
-  if (Members.text(members.get("url")) !== endpoint) return problem(line, "invalid_url", `url is the endpoint of the batch, ${endpoint}.`, "url")
+  const wrong = wrongIn(line, { customId, method: Members.text(members.get("method")), url: Members.text(members.get("url")) }, endpoint)
+  if (wrong !== null) return wrong
   const body = members.get("body")
-  const said = body === undefined ? null : Members.of(body)
-  if (body === undefined || said === null) return problem(line, "invalid_body", "body is a JSON object.", "body")
-  return { customId, model: Members.text(said.get("model")), body }
+  return customId === null || body === undefined || body[0] !== OPEN ? noObject(line) : { customId, body }
 }
 
-export const isProblem = (read: InputLine | BatchProblem): read is BatchProblem => "code" in read
+/** Checks a line that was not read before: its JSON, too. A large line is checked by its outline, and by its endpoint when it is run. */
+export const check = (line: Line, endpoint: string): CheckedLine | BatchProblem => {
+  const { bytes } = line
+  if (bytes === null) return tooLong(line)
+  if (bytes.length > LARGE_BYTES || JsonBounds.excessOf(bytes) !== null) {
+    const said = outline(line, endpoint)
+    if (isProblem(said)) return said
+    const members = Members.of(said.body)
+    return members === null ? noObject(line) : { customId: said.customId, model: Members.text(members.get("model")) }
+  }
+  const parsed = Json.parseRecord(bytes.toString("utf8"))
+  if (parsed === null) return noJson(line)
+  const { body, custom_id: customId, method, url } = parsed
+  const wrong = wrongIn(line, { customId, method, url }, endpoint)
+  if (wrong !== null) return wrong
+  if (typeof customId !== "string" || !Json.isRecord(body)) return noObject(line)
+  return { customId, model: typeof body["model"] === "string" ? body["model"] : null }
+}
+
+export const isProblem = (read: InputLine | CheckedLine | BatchProblem): read is BatchProblem => "code" in read
 
 /** Members for clients that wait for their answer. */
 const unwaited = ["stream", "stream_options", "background"]
 
+/** None of their names stands in the body, not even with an escape. */
+const namesNone = (body: Buffer): boolean => !body.includes("stream") && !body.includes("background") && !body.includes(BACKSLASH)
+
 /** The body as it is asked: a conversation is answered whole. */
 export const bodyFor = (endpoint: string, { body }: InputLine): Buffer => {
-  if (endpoints.get(endpoint)?.isConversation !== true) return body
+  if (endpoints.get(endpoint)?.isConversation !== true || namesNone(body)) return body
   const members = new Map(Members.of(body) ?? [])
   if (!unwaited.some((name) => members.has(name))) return body
   for (const name of unwaited) members.delete(name)
@@ -89,11 +125,11 @@ export class InputCheck {
     return this.#models ?? null
   }
 
-  add(line: Line, { customId, model }: InputLine): BatchProblem | null {
+  add(line: Line, { customId, model }: CheckedLine): BatchProblem | null {
     this.count++
     if (this.count > this.#most) return { code: "too_many_lines", message: `Line ${line.number}: the input has more than ${this.#most} requests (GATEWAY_BATCH_MAX_LINES).`, line: line.number, param: null }
     this.#models = this.#models === undefined || this.#models === model ? model : null
-    const digest = createHash("sha256").update(customId).digest().toString("latin1", 0, DIGEST_BYTES)
+    const digest = hash("sha256", customId, "buffer").toString("latin1", 0, DIGEST_BYTES)
     if (this.#ids.has(digest)) return problem(line, "duplicate_custom_id", `the custom_id '${customId.slice(0, 100)}' was used before.`, "custom_id")
     this.#ids.add(digest)
     return null

@@ -1,5 +1,5 @@
 /** Lines of the output and error files, as the vendor writes them. Pure. */
-import { createHash } from "node:crypto"
+import { hash } from "node:crypto"
 import { LARGE_BYTES } from "#schemas/largeBodies.ts"
 import type { BatchUsage } from "#schemas/batches/Batch.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
@@ -15,18 +15,22 @@ export interface LineAnswer {
 }
 
 /** Same for every run of a line, so that its rows of the ledger can be found. */
-export const requestIdOf = (batchId: string, line: number): string => `batch_req_${createHash("sha256").update(`${batchId}:${line}`).digest("hex").slice(0, 24)}`
+export const requestIdOf = (batchId: string, line: number): string => `batch_req_${hash("sha256", `${batchId}:${line}`, "hex").slice(0, 24)}`
+
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
 
 /** Line feeds of JSON text stand between its values only. */
-const oneLine = (body: Buffer): string => body.toString("utf8").replaceAll(/[\r\n]+/g, " ")
+const oneLine = (body: Buffer): string => {
+  const text = body.toString("utf8")
+  return body.includes(LINE_FEED) || body.includes(CARRIAGE_RETURN) ? text.replaceAll(/[\r\n]+/g, " ") : text
+}
 
 const lineOf = (id: string, customId: string, response: string, error: object | null): string =>
   `{"id":${JSON.stringify(id)},"custom_id":${JSON.stringify(customId)},"response":${response},"error":${JSON.stringify(error)}}`
 
-const responseOf = ({ body, requestId, status }: LineAnswer): string => {
-  const isObject = Members.of(body) !== null
-  return `{"status_code":${status},"request_id":${JSON.stringify(requestId)},"body":${isObject ? oneLine(body) : JSON.stringify(body.toString("utf8"))}}`
-}
+const responseOf = ({ body, requestId, status }: LineAnswer, isObject: boolean): string =>
+  `{"status_code":${status},"request_id":${JSON.stringify(requestId)},"body":${isObject ? oneLine(body) : JSON.stringify(body.toString("utf8"))}}`
 
 const count = (record: Record<string, unknown> | null, ...names: ReadonlyArray<string>): number => {
   for (const name of names) {
@@ -36,12 +40,24 @@ const count = (record: Record<string, unknown> | null, ...names: ReadonlyArray<s
   return 0
 }
 
-/** Tokens of an answer in any format; null where it tells none. */
-export const usageOf = (body: Buffer): BatchUsage | null => {
-  const said = Members.of(body)?.get("usage")
-  if (said === undefined || said.length > LARGE_BYTES) return null
-  const usage = Json.parseRecord(said.toString("utf8"))
-  if (usage === null) return null
+/** What an answer says of its tokens; null where it says nothing. */
+interface Told {
+  readonly isObject: boolean
+  readonly usage: Record<string, unknown> | null
+}
+
+/** A large answer is searched for its usage, not parsed. */
+const toldBy = (body: Buffer): Told => {
+  if (body.length <= LARGE_BYTES) {
+    const parsed = Json.parseRecord(body.toString("utf8"))
+    return { isObject: parsed !== null, usage: parsed === null ? null : Json.recordAt(parsed, "usage") }
+  }
+  const members = Members.of(body)
+  const usage = members?.get("usage")
+  return { isObject: members !== null, usage: usage === undefined || usage.length > LARGE_BYTES ? null : Json.parseRecord(usage.toString("utf8")) }
+}
+
+const usageIn = (usage: Record<string, unknown>): BatchUsage => {
   const input = Json.recordAt(usage, "prompt_tokens_details") ?? Json.recordAt(usage, "input_tokens_details")
   const output = Json.recordAt(usage, "completion_tokens_details") ?? Json.recordAt(usage, "output_tokens_details")
   // In the format of messages what was read from or written to a cache stands beside the input.
@@ -54,13 +70,17 @@ export const usageOf = (body: Buffer): BatchUsage | null => {
   }
 }
 
-export const answered = (batchId: string, line: number, customId: string, answer: LineAnswer): LineResult => {
+/** The line of an answer in any format, and its tokens; null where it tells none. */
+export const answered = (requestId: string, line: number, customId: string, answer: LineAnswer): LineResult => {
   const failed = !StatusReason.isOk(answer.status)
-  return { line, failed, text: lineOf(requestIdOf(batchId, line), customId, responseOf(answer), null), usage: failed ? null : usageOf(answer.body) }
+  const { isObject, usage } = toldBy(answer.body)
+  return {
+    line, failed, text: lineOf(requestId, customId, responseOf(answer, isObject), null), usage: failed || usage === null ? null : usageIn(usage)
+  }
 }
 
 /** A line that has no answer. */
-export const unanswered = (batchId: string, line: number, customId: string, code: string, message: string): LineResult => ({
+export const unanswered = (requestId: string, line: number, customId: string, code: string, message: string): LineResult => ({
   line, failed: true, usage: null,
-  text: lineOf(requestIdOf(batchId, line), customId, "null", { code, message, type: "batch_process_error" })
+  text: lineOf(requestId, customId, "null", { code, message, type: "batch_process_error" })
 })

@@ -13,6 +13,14 @@ export interface LineResult {
   readonly usage: BatchUsage | null
 }
 
+/** Answers of a batch in a row. */
+export interface AnswerPage {
+  /** Number of the last one's line. */
+  readonly last: number
+  /** Their texts, a line feed behind each. */
+  readonly text: string
+}
+
 /** Whose batches are meant: those of one key, or all for an operator. */
 export type BatchScope = { readonly keyId: string } | "all"
 
@@ -40,8 +48,8 @@ export class BatchStore extends Context.Service<BatchStore, {
   readonly advance: (id: string, cursor: BatchCursor) => Effect.Effect<void, StoreError>
   /** Which of the lines from `first` to `last` have their answer. */
   readonly finished: (id: string, first: number, last: number) => Effect.Effect<ReadonlySet<number>, StoreError>
-  /** Answers in the order of their lines, behind the line `after`. */
-  readonly results: (id: string, failed: boolean, after: number, limit: number) => Effect.Effect<ReadonlyArray<Pick<LineResult, "line" | "text">>, StoreError>
+  /** Answers in the order of their lines, behind the line `after`: one, and more up to about `mostBytes`. Null: there is none. */
+  readonly page: (id: string, failed: boolean, after: number, mostBytes: number) => Effect.Effect<AnswerPage | null, StoreError>
   /** The answers are in files: they need not be kept here. */
   readonly dropResults: (id: string) => Effect.Effect<void, StoreError>
   /** Removes one that is over, with its answers; null: there is none in the scope. */

@@ -8,8 +8,8 @@ import { FileRecords } from "#src/features/files/ports/FileRecords.ts"
 import { FileStore } from "#src/features/files/ports/FileStore.ts"
 import { BatchStore } from "#src/features/batches/ports/BatchStore.ts"
 
-/** Answers that are read at once. */
-const PAGE = 50
+/** Bytes of answers that are read at once; a longer answer is read alone. */
+const PAGE_BYTES = 256 * 1024
 
 const kinds = { output: false, error: true } as const
 
@@ -20,16 +20,14 @@ export const make = Effect.gen(function*() {
   const files = yield* FileRecords
   const store = yield* BatchStore
 
-  const contentOf = (id: string, failed: boolean) => Stream.paginate(0, (after: number) => Effect.map(store.results(id, failed, after, PAGE), (results) => [
-    results.map(({ text }) => Buffer.from(`${text}\n`)),
-    results.length < PAGE ? Option.none<number>() : Option.some(results[results.length - 1]!.line)
-  ] as const))
+  const contentOf = (id: string, failed: boolean) => Stream.paginate(0, (after: number) => Effect.map(store.page(id, failed, after, PAGE_BYTES), (page) =>
+    page === null ? [[], Option.none<number>()] as const : [[Buffer.from(page.text)], Option.some(page.last)] as const))
 
   /** Its id; null: no line ended so. */
   const writeOne = Effect.fnUntraced(function*(record: BatchRecord, kind: keyof typeof kinds) {
     const fileId = fileIdOf(record.id, kind)
     if ((yield* files.find(fileId, "all")) !== null) return fileId
-    if ((yield* store.results(record.id, kinds[kind], 0, 1)).length === 0) return null
+    if ((yield* store.page(record.id, kinds[kind], 0, 1)) === null) return null
     yield* bytes.remove(fileId)
     const written = yield* bytes.write(fileId, contentOf(record.id, kinds[kind]))
     const { finalizingAt, cancellingAt, createdAt } = record.state

@@ -27,13 +27,16 @@ export const make = (mostLines: number) => Effect.map(FileStore, (bytes) => Effe
   const check = new InputLine.InputCheck(mostLines)
   const problems: Array<BatchProblem> = []
   let seen = 0
-  const content = yield* Effect.result(Stream.runForEachWhile(LineCutter.of(bytes.read(inputFileId)), (line) => {
-    const read = InputLine.read(line, endpoint)
-    const problem = InputLine.isProblem(read) ? read : check.add(line, read)
-    if (problem !== null) problems.push(problem)
-    const readsMore = problems.length < MOST_PROBLEMS && check.count <= mostLines
-    return ++seen % YIELD_EVERY === 0 ? Effect.as(Effect.yieldNow, readsMore) : Effect.succeed(readsMore)
-  }))
+  const content = yield* Effect.result(Stream.runForEachWhile(LineCutter.groupsOf(bytes.read(inputFileId)), Effect.fnUntraced(function*(lines) {
+    for (const line of lines) {
+      const read = InputLine.check(line, endpoint)
+      const problem = InputLine.isProblem(read) ? read : check.add(line, read)
+      if (problem !== null) problems.push(problem)
+      if (problems.length >= MOST_PROBLEMS || check.count > mostLines) return false
+      if (++seen % YIELD_EVERY === 0) yield* Effect.yieldNow
+    }
+    return true
+  })))
   if (content._tag === "Failure") {
     if (content.failure.reason !== "missing") return yield* Effect.fail(content.failure)
     return invalid([lost])

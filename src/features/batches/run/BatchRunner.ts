@@ -8,7 +8,6 @@ import * as Effect from "effect/Effect"
 import * as FiberMap from "effect/FiberMap"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
-import * as Semaphore from "effect/Semaphore"
 import * as Batch from "#actors/batch/Batch.ts"
 import { Placement } from "#actors/ports/Placement.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
@@ -21,6 +20,7 @@ import * as BatchFiles from "./BatchFiles.ts"
 import * as BatchInput from "./BatchInput.ts"
 import * as BatchLines from "./BatchLines.ts"
 import { LineCalls } from "./LineCalls.ts"
+import { Slots } from "./Slots.ts"
 import { BatchStore } from "#src/features/batches/ports/BatchStore.ts"
 
 export interface Options {
@@ -49,11 +49,11 @@ export const make = Effect.fnUntraced(function*({ concurrency, mostLines, pollMs
   const calls = yield* LineCalls
   const placement = yield* Placement
   const news = yield* Latch.make(false)
-  const permits = yield* Semaphore.make(concurrency)
+  const slots = new Slots(concurrency)
   const validate = yield* BatchInput.make(mostLines)
   const write = yield* BatchFiles.make
   const tellEnds = yield* BatchEnds.make
-  const lines = yield* BatchLines.make({ concurrency, permits })
+  const lines = yield* BatchLines.make({ concurrency, slots })
 
   /** Writes what an event makes of the record; false: something else changed it first. */
   const apply = Effect.fnUntraced(function*(record: BatchRecord, event: Batch.BatchEvent, model = record.model) {

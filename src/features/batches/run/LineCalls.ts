@@ -36,8 +36,8 @@ export type LineReply =
   | { readonly _tag: "Stopping" }
 
 export class LineCalls extends Context.Service<LineCalls, {
-  /** Never fails; an interruption ends the call. */
-  readonly ask: (request: LineRequest) => Effect.Effect<LineReply>
+  /** Calls `done` once, now or later. Answers the way to end the call, after which `done` is not called. */
+  readonly ask: (request: LineRequest, done: (reply: LineReply) => void) => () => void
   /** In whose name a key's batch asks; a key that is gone is a wrong key. */
   readonly actorOf: (keyId: string | null) => Effect.Effect<ActsAs, StoreError>
   /** Requests are served here. */
@@ -61,6 +61,74 @@ const waitOf = (status: number, headers: ReadonlyArray<string>): number | null =
 const tooLong: LineReply = { _tag: "Broken", message: `The answer is longer than ${MOST_ANSWER_BYTES} bytes.` }
 const nothingPending = (): number => 0
 
+/** The answer to one line, as it arrives. */
+class LineAnswering implements Reply {
+  readonly #done: (reply: LineReply) => void
+  readonly #isStopping: () => boolean
+  readonly #requestId: string
+  #status = 0
+  #headers: ReadonlyArray<string> = []
+  #parts: Array<Buffer> = []
+  #length = 0
+  #isOver = false
+  /** Ends the call of an answer that is too long. */
+  abort: (() => void) | null = null
+
+  constructor(requestId: string, isStopping: () => boolean, done: (reply: LineReply) => void) {
+    this.#requestId = requestId
+    this.#isStopping = isStopping
+    this.#done = done
+  }
+
+  start(status: number, headers: ReadonlyArray<string>): void {
+    this.#status = status
+    this.#headers = headers
+  }
+
+  bytes(chunk: Uint8Array): boolean {
+    this.#length += chunk.byteLength
+    if (this.#length <= MOST_ANSWER_BYTES) this.#parts.push(Buffer.from(chunk))
+    else {
+      this.#parts = []
+      this.abort?.()
+      this.finish(tooLong)
+    }
+    return true
+  }
+
+  end(): void {
+    this.#finishWhole(this.#status, this.#headers, Buffer.concat(this.#parts))
+  }
+
+  whole(status: number, headers: ReadonlyArray<string>, body: Uint8Array | string): void {
+    this.#finishWhole(status, headers, Buffer.from(body))
+  }
+
+  cut(): void {
+    this.finish(this.#isStopping() ? { _tag: "Stopping" } : { _tag: "Broken", message: "The answer broke off." })
+  }
+
+  /** Only the first end counts. */
+  finish(reply: LineReply): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#done(reply)
+  }
+
+  leave(): void {
+    this.#isOver = true
+  }
+
+  #finishWhole(status: number, headers: ReadonlyArray<string>, body: Buffer): void {
+    const answer = { status, requestId: headerOf(headers, "x-gateway-request-id") ?? this.#requestId, body }
+    const waitMs = waitOf(status, headers)
+    if (body.length > MOST_ANSWER_BYTES) this.finish(tooLong)
+    else if (StatusReason.of(status) === "unavailable" && this.#isStopping()) this.finish({ _tag: "Stopping" })
+    else if (waitMs === null) this.finish({ _tag: "Answered", answer })
+    else this.finish({ _tag: "Later", waitMs, answer })
+  }
+}
+
 export const layer = Layer.effect(LineCalls, Effect.gen(function*() {
   const actorOf = yield* KeyActors.make
   const frontEnd = yield* FrontEnd
@@ -68,49 +136,22 @@ export const layer = Layer.effect(LineCalls, Effect.gen(function*() {
 
   const isStopping = (): boolean => lifecycle.draining() || frontEnd.draining
 
-  const ask = ({ actsAs, body, endpoint, idempotencyKey, remoteAddress, requestId }: LineRequest) => Effect.callback<LineReply>((resume) => {
-    const finish = (reply: LineReply): void => resume(Effect.succeed(reply))
-    let head: { readonly status: number; readonly headers: ReadonlyArray<string> } = { status: 0, headers: [] }
-    let parts: Array<Buffer> = []
-    let length = 0
-    const whole: Reply["whole"] = (status, headers, bytes) => {
-      const answer = { status, requestId: headerOf(headers, "x-gateway-request-id") ?? requestId, body: Buffer.from(bytes) }
-      const waitMs = waitOf(status, headers)
-      if (answer.body.length > MOST_ANSWER_BYTES) finish(tooLong)
-      else if (StatusReason.of(status) === "unavailable" && isStopping()) finish({ _tag: "Stopping" })
-      else if (waitMs === null) finish({ _tag: "Answered", answer })
-      else finish({ _tag: "Later", waitMs, answer })
-    }
-    const exchange: FramedExchange = new FramedExchange(
+  const ask = ({ actsAs, body, endpoint, idempotencyKey, remoteAddress, requestId }: LineRequest, done: (reply: LineReply) => void) => {
+    const answering = new LineAnswering(requestId, isStopping, done)
+    const exchange = new FramedExchange(
       {
         method: "POST", path: endpoint, query: "", peerAddress: remoteAddress, remoteAddress, actsAs,
         headers: ["content-type", "application/json", "user-agent", "gateway-batch", "x-request-id", requestId, "idempotency-key", idempotencyKey]
       },
-      body,
-      {
-        start: (status, headers) => {
-          head = { status, headers }
-        },
-        bytes: (chunk) => {
-          length += chunk.byteLength
-          if (length <= MOST_ANSWER_BYTES) parts.push(Buffer.from(chunk))
-          else {
-            parts = []
-            exchange.abort("client-closed")
-            finish(tooLong)
-          }
-          return true
-        },
-        end: () => whole(head.status, head.headers, Buffer.concat(parts)),
-        whole,
-        cut: () => finish(isStopping() ? { _tag: "Stopping" } : { _tag: "Broken", message: "The answer broke off." })
-      },
-      frontEnd.heldBodies,
-      nothingPending
+      body, answering, frontEnd.heldBodies, nothingPending
     )
+    answering.abort = () => exchange.abort("client-closed")
     frontEnd.serveFramed(exchange)
-    return Effect.sync(() => exchange.abort("client-closed"))
-  })
+    return () => {
+      answering.leave()
+      exchange.abort("client-closed")
+    }
+  }
 
   return LineCalls.of({ ask, actorOf, isServing: () => lifecycle.ready() && !isStopping() })
 }))

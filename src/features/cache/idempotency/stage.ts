@@ -75,6 +75,8 @@ export class Idempotency implements Stage {
 
   applies(call: AdmittedCall): boolean {
     if (call.head.stream || this.options.windowMs() === 0) return false
+    // Only another node could ask it, too.
+    if (this.options.store === null && call.request.actsAs?.asksOnce === true) return false
     return Identity.isNamed(call.request)
   }
 
