@@ -12,9 +12,9 @@ export default defineConfig({
     pool: "forks",
     // Many tests wait more than they work: one worker more than the cores that the suite is made for.
     maxWorkers: 3,
-    // Longer than `eventually` waits, which then says what it saw last.
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Longer than `eventually` waits, which then says what it saw last; beside two busy processes a start alone takes 20 s.
+    testTimeout: 90_000,
+    hookTimeout: 150_000,
     // As patient as `eventually`: its default of one second fails on a busy host.
     expect: { poll: { timeout: 20_000 } },
     // In CI a failure is tried once more, and told: a busy host must not hide a green tree, a flaky test must not hide itself.

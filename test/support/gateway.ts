@@ -44,8 +44,8 @@ export interface Options {
 }
 
 const repository = path.resolve(import.meta.dirname, "../..")
-const readyMs = 50_000
-const exitMs = 15_000
+const readyMs = 120_000
+const exitMs = 30_000
 
 const environmentOf = (dataDir: string, port: number, options: Options): Record<string, string> => ({
   HOST: "127.0.0.1",
