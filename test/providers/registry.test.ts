@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import * as Schema from "effect/Schema"
-import { Provider } from "#schemas/Provider.ts"
+import { type ModelKind, Provider } from "#schemas/Provider.ts"
 import * as Registry from "#src/providers/Registry.ts"
 
 const rows = Registry.builtin.all
@@ -9,6 +9,39 @@ const placeholders = /\{[a-zA-Z]+\}/g
 
 /** First segments that mean something else than a provider. */
 const reserved = ["combo", "auto", "no-think", "claude-3-gateway-no-thinking", "qtSd", "models"]
+
+/** Models without a conversation that have no price, and why. */
+const unpriced: Readonly<Record<string, string>> = {
+  "vertex/multimodalembedding@001": "paid by characters, images and seconds, which embeddings do not count",
+  "github-models/openai/text-embedding-3-small": "free within rate limits; no price of paid use was found",
+  "openrouter/google/veo-3.1": "the price depends on sound and resolution; none was confirmed",
+  "siliconflow/Qwen/Qwen3-Embedding-8B": "no price in USD was found",
+  "siliconflow/Qwen/Qwen3-Reranker-8B": "no price in USD was found",
+  "zhipu/embedding-3": "no price in USD was found",
+  "upstage/solar-embedding-2-passage": "no public price was found",
+  "upstage/solar-embedding-2-query": "no public price was found",
+  "contextual/ctxl-rerank-v1-instruct": "the vendor lists prices of version 2 only",
+  "ollama-search/web": "no price of a single search was found",
+  "firecrawl/page": "paid by credits, whose price depends on the plan",
+  "jina-reader/page": "paid by the tokens of the page, which a fetch does not count",
+  "nimble-search/page": "the price depends on the driver that the vendor chooses"
+}
+
+const tokens = ["input", "output", "cached"]
+
+/** What a price of each kind may name: what its requests count. A call counts for all. */
+const counted: Readonly<Record<Exclude<ModelKind, "chat">, ReadonlyArray<string>>> = {
+  embedding: tokens,
+  rerank: [...tokens, "per_search_unit", "per_query", "per_document"],
+  image: [...tokens, "per_image"],
+  audio: [...tokens, "per_second", "per_character"],
+  video: ["per_second"],
+  music: ["per_second"],
+  moderation: tokens,
+  ocr: [...tokens, "per_page"],
+  search: ["per_query"],
+  fetch: ["per_page"]
+}
 
 describe("the shipped registry", () => {
   it("decodes row by row, without a field the schema does not know", () => {
@@ -75,6 +108,19 @@ describe("the shipped registry", () => {
       for (const { id, kind, price } of row.models) {
         if (price?.cached !== undefined) expect(price.cached, `${row.id}/${id}`).toBeLessThanOrEqual(price.input ?? 0)
         if (kind === "chat" && price !== undefined) expect(price.output, `${row.id}/${id}`).toBeGreaterThanOrEqual(price.input ?? 0)
+      }
+    }
+  })
+
+  it("prices every model without a conversation, or says why it cannot", () => {
+    const missing = rows.flatMap((row) => row.models.flatMap(({ id, kind, price }) => kind === "chat" || price !== undefined ? [] : [`${row.id}/${id}`]))
+    expect(missing.sort()).toEqual(Object.keys(unpriced).sort())
+  })
+
+  it("prices what the requests of a kind count", () => {
+    for (const row of rows) {
+      for (const { id, kind, price } of row.models) {
+        if (kind !== "chat") expect([...counted[kind], "per_request"], `${row.id}/${id}`).toEqual(expect.arrayContaining(Object.keys(price ?? {})))
       }
     }
   })

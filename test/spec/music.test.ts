@@ -56,7 +56,7 @@ describe("music", () => {
     expect((await seen("music-2.6"))[0]?.body).toEqual({
       model: "music-2.6", prompt, lyrics: "[verse]\nla", output_format: "hex", audio_setting: { sample_rate: 44_100, bitrate: 256_000, format: "wav" }
     })
-    expect(await lab.rows(reply)).toMatchObject([{ units: { second: expect.closeTo(second, 6) }, unpriced: true, costUsd: 0 }])
+    expect(await lab.rows(reply)).toMatchObject([{ units: { request: 1, second: expect.closeTo(second, 6) }, unpriced: false, costUsd: 0.15 }])
     const wordless = await compose({ model: "minimax/music-2.6", response_format: "url" })
     expect(itemsIn(wordless)[0]?.["url"]).toMatch(/^https:/)
     expect((await seen("music-2.6")).at(-1)?.body).toMatchObject({ lyrics_optimizer: true, output_format: "url" })

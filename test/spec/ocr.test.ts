@@ -87,7 +87,7 @@ describe("a document", () => {
     await operator.setFlag("GATEWAY_ALLOW_LOCAL_PROVIDER_URLS", "true")
     await operator.createConnection({ provider: "vertex-partner", apiKey: OAuthServer.serviceAccount(oauth.tokenUrl), providerSpecificData: { baseUrl: `${lab.sim.url}/v1` } })
     const upstream = "deepseek-ai/deepseek-ocr-maas"
-    await operator.price("vertex-partner", upstream, { per_page: 0.5 })
+    await operator.price("vertex-partner", upstream, { input: 0, output: 0, per_page: 0.5 })
     await lab.sim.rule({ match: { model: upstream }, script: { text: "# A page of a book" } })
     const reply = await read({ model: `vertex-partner/${upstream}`, document, pages: [0] })
     expect([reply.status, JSON.parse(reply.text)]).toEqual([200, {

@@ -130,7 +130,7 @@ describe("a request that ranks documents", () => {
   })
 
   it.each([
-    ["zeroentropy", "/v1", "zerank-1", "/v1/models/rerank"], ["contextual", "/v1", "ctxl-rerank-v2-instruct-multilingual", "/v1/rerank"], ["openrouter", "/v1", "cohere/rerank-4-pro", "/v1/rerank"]
+    ["zeroentropy", "/v1", "zerank-1", "/v1/models/rerank"], ["contextual", "/v1", "ctxl-rerank-v1-instruct", "/v1/rerank"], ["openrouter", "/v1", "cohere/rerank-4-pro", "/v1/rerank"]
   ])("asks %s in the words that vendors share, at its own path", async (provider, base, model, path) => {
     await lab.gateway.operator.createConnection({ provider, apiKey: `${provider}-rr-00000001`, providerSpecificData: { baseUrl: `${lab.sim.url}${base}` } })
     const reply = await rerank({ model: `${provider}/${model}`, top_n: 2 })

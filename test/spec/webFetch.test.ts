@@ -212,12 +212,12 @@ describe("a vendor", () => {
 
   const url = () => at("/never")
   it.each([
-    ["firecrawl", { formats: ["markdown"], onlyMainContent: true, actions: [{ type: "wait", selector: "#app" }] }, "", { title: "A page", description: "What it says" }],
-    ["jina-reader", {}, "", { title: "A page", description: "What it says" }],
-    ["tavily-search", { extract_depth: "basic", format: "markdown" }, "wait_for_selector", { title: null, description: null }],
-    ["tinyfish", { format: "markdown" }, "wait_for_selector", { title: "A page", description: "What it says" }],
-    ["nimble-search", { formats: ["markdown"] }, "wait_for_selector", { title: null, description: null }]
-  ] as const)("%s is asked in its own words, and told in one form", async (provider, body, omitted, metadata) => {
+    ["firecrawl", { formats: ["markdown"], onlyMainContent: true, actions: [{ type: "wait", selector: "#app" }] }, "", { title: "A page", description: "What it says" }, null],
+    ["jina-reader", {}, "", { title: "A page", description: "What it says" }, null],
+    ["tavily-search", { extract_depth: "basic", format: "markdown" }, "wait_for_selector", { title: null, description: null }, 0.0016],
+    ["tinyfish", { format: "markdown" }, "wait_for_selector", { title: "A page", description: "What it says" }, 0],
+    ["nimble-search", { formats: ["markdown"] }, "wait_for_selector", { title: null, description: null }, null]
+  ] as const)("%s is asked in its own words, and told in one form", async (provider, body, omitted, metadata, price) => {
     const before = pages.asked.length
     const reply = await send({ url: url(), provider, wait_for_selector: "#app", include_metadata: true })
     expect(answerIn(reply)).toEqual({ provider, url: url(), content: expect.stringContaining(`# Page of ${url()}`), links: [], metadata, screenshot_url: null })
@@ -225,7 +225,7 @@ describe("a vendor", () => {
     expect(call?.body).toEqual({ ...provider === "tavily-search" || provider === "tinyfish" ? { urls: [url()] } : { url: url() }, ...body })
     expect([call?.key?.last4, reply.headers["x-gateway-omitted"] ?? "", pages.asked.length]).toEqual(["0001", omitted, before])
     if (provider === "jina-reader") expect(call?.headers).toMatchObject({ accept: "application/json", "x-return-format": "markdown", "x-wait-for-selector": "#app" })
-    expect(await lab.rows(reply)).toMatchObject([{ provider, model: "page", units: { page: 1 }, costUsd: 0, unpriced: true }])
+    expect(await lab.rows(reply)).toMatchObject([{ provider, model: "page", units: { page: 1 }, costUsd: price ?? 0, unpriced: price === null }])
   })
 
   it.each(order)("%s gives links", async (provider) => {
