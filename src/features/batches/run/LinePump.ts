@@ -8,7 +8,7 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
-import type * as Latch from "effect/Latch"
+import * as Latch from "effect/Latch"
 import type { BatchCursor, BatchRecord } from "#schemas/batches/Batch.ts"
 import type { ActsAs } from "#src/platform/server/Exchange.ts"
 import { type Enrolled, Roster } from "#src/platform/structures/Roster.ts"
@@ -95,29 +95,12 @@ export const make = Effect.fnUntraced(function*({ actsAs, calls, isFinished, mos
   /** Slots that the next lines may use, and the way out of the queue for one. */
   let granted = 0
   let leaveQueue: (() => void) | null = null
-  let wakeReader: (() => void) | null = null
+  const news = Latch.makeUnsafe(false)
 
-  let hasNews = false
+  /** The reader looks again: lines are begun or stored, or the batch stops. */
+  const wake = (): void => void news.openUnsafe()
 
-  const wake = (): void => {
-    if (wakeReader === null) hasNews = true
-    else wakeReader()
-  }
-
-  /** Something has happened since the last look: a slot came, an answer is stored, the batch stops. */
-  const news = Effect.callback<void>((resume) => {
-    if (hasNews) {
-      hasNews = false
-      return resume(Effect.void)
-    }
-    wakeReader = () => {
-      wakeReader = null
-      resume(Effect.void)
-    }
-    return Effect.sync(() => {
-      wakeReader = null
-    })
-  })
+  const wait = Effect.andThen(news.await, Effect.sync(() => news.closeUnsafe()))
 
   const giveBack = (call: LineCall): void => {
     if (!call.hasSlot) return
@@ -332,12 +315,12 @@ export const make = Effect.fnUntraced(function*({ actsAs, calls, isFinished, mos
       lines = group
       at = 0
       advance()
-      while (!isHalted && at < lines.length) yield* news
+      while (!isHalted && at < lines.length) yield* wait
       return !isHalted
     }),
     /** Waits until each line that was begun is stored or dropped. */
     ended: Effect.gen(function*() {
-      while ((open > 0 || isWriting) && defect === null) yield* news
+      while ((open > 0 || isWriting) && defect === null) yield* wait
       yield* failed
     }),
     isHalted: () => isHalted,
