@@ -109,9 +109,10 @@ export const bodyFor = (endpoint: string, { body }: InputLine): Buffer => {
   return Members.write(members)
 }
 
-/** Finds what only all lines together say: repeated ids, too many lines, the one model. Keeps a digest of each id, never a line. */
+/** Finds what only all lines together say: repeated ids, too many lines, the one model. Keeps short ids and digests of others, never a line. */
 export class InputCheck {
   readonly #ids = new Set<string>()
+  readonly #digests = new Set<string>()
   readonly #most: number
   #models: string | null | undefined
   count = 0
@@ -129,9 +130,15 @@ export class InputCheck {
     this.count++
     if (this.count > this.#most) return { code: "too_many_lines", message: `Line ${line.number}: the input has more than ${this.#most} requests (GATEWAY_BATCH_MAX_LINES).`, line: line.number, param: null }
     this.#models = this.#models === undefined || this.#models === model ? model : null
-    const digest = hash("sha256", customId, "buffer").toString("latin1", 0, DIGEST_BYTES)
-    if (this.#ids.has(digest)) return problem(line, "duplicate_custom_id", `the custom_id '${customId.slice(0, 100)}' was used before.`, "custom_id")
-    this.#ids.add(digest)
+    if (this.#isKnown(customId)) return problem(line, "duplicate_custom_id", `the custom_id '${customId.slice(0, 100)}' was used before.`, "custom_id")
     return null
+  }
+
+  #isKnown(customId: string): boolean {
+    const isShort = customId.length <= DIGEST_BYTES
+    const ids = isShort ? this.#ids : this.#digests
+    const kept = isShort ? customId : hash("sha256", customId, "buffer").toString("latin1", 0, DIGEST_BYTES)
+    const before = ids.size
+    return ids.add(kept).size === before
   }
 }

@@ -21,16 +21,13 @@ const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 
 /** Line feeds of JSON text stand between its values only. */
-const oneLine = (body: Buffer): string => {
-  const text = body.toString("utf8")
-  return body.includes(LINE_FEED) || body.includes(CARRIAGE_RETURN) ? text.replaceAll(/[\r\n]+/g, " ") : text
-}
+const oneLine = (text: string, body: Buffer): string =>
+  body.includes(LINE_FEED) || body.includes(CARRIAGE_RETURN) ? text.replaceAll(/[\r\n]+/g, " ") : text
 
 const lineOf = (id: string, customId: string, response: string, error: object | null): string =>
   `{"id":${JSON.stringify(id)},"custom_id":${JSON.stringify(customId)},"response":${response},"error":${JSON.stringify(error)}}`
 
-const responseOf = ({ body, requestId, status }: LineAnswer, isObject: boolean): string =>
-  `{"status_code":${status},"request_id":${JSON.stringify(requestId)},"body":${isObject ? oneLine(body) : JSON.stringify(body.toString("utf8"))}}`
+const responseOf = ({ requestId, status }: LineAnswer, body: string): string => `{"status_code":${status},"request_id":${JSON.stringify(requestId)},"body":${body}}`
 
 const count = (record: Record<string, unknown> | null, ...names: ReadonlyArray<string>): number => {
   for (const name of names) {
@@ -47,9 +44,9 @@ interface Told {
 }
 
 /** A large answer is searched for its usage, not parsed. */
-const toldBy = (body: Buffer): Told => {
+const toldBy = (body: Buffer, text: string): Told => {
   if (body.length <= LARGE_BYTES) {
-    const parsed = Json.parseRecord(body.toString("utf8"))
+    const parsed = Json.parseRecord(text)
     return { isObject: parsed !== null, usage: parsed === null ? null : Json.recordAt(parsed, "usage") }
   }
   const members = Members.of(body)
@@ -72,11 +69,12 @@ const usageIn = (usage: Record<string, unknown>): BatchUsage => {
 
 /** The line of an answer in any format, and its tokens; null where it tells none. */
 export const answered = (requestId: string, line: number, customId: string, answer: LineAnswer): LineResult => {
-  const failed = !StatusReason.isOk(answer.status)
-  const { isObject, usage } = toldBy(answer.body)
-  return {
-    line, failed, text: lineOf(requestId, customId, responseOf(answer, isObject), null), usage: failed || usage === null ? null : usageIn(usage)
-  }
+  const { body, status } = answer
+  const failed = !StatusReason.isOk(status)
+  const text = body.toString("utf8")
+  const { isObject, usage } = toldBy(body, text)
+  const response = responseOf(answer, isObject ? oneLine(text, body) : JSON.stringify(text))
+  return { line, failed, text: lineOf(requestId, customId, response, null), usage: failed || usage === null ? null : usageIn(usage) }
 }
 
 /** A line that has no answer. */

@@ -9,7 +9,7 @@ import { FileStore } from "#src/features/files/ports/FileStore.ts"
 import { BatchStore } from "#src/features/batches/ports/BatchStore.ts"
 
 /** Bytes of answers that are read at once; a longer answer is read alone. */
-const PAGE_BYTES = 256 * 1024
+const PAGE_BYTES = 1024 * 1024
 
 const kinds = { output: false, error: true } as const
 

@@ -36,7 +36,7 @@ export type LineReply =
   | { readonly _tag: "Stopping" }
 
 export class LineCalls extends Context.Service<LineCalls, {
-  /** Calls `done` once, now or later. Answers the way to end the call, after which `done` is not called. */
+  /** Calls `done` once, now or later, with an answer whose body is borrowed. Answers the way to end the call, after which `done` is not called. */
   readonly ask: (request: LineRequest, done: (reply: LineReply) => void) => () => void
   /** In whose name a key's batch asks; a key that is gone is a wrong key. */
   readonly actorOf: (keyId: string | null) => Effect.Effect<ActsAs, StoreError>
@@ -101,7 +101,7 @@ class LineAnswering implements Reply {
   }
 
   whole(status: number, headers: ReadonlyArray<string>, body: Uint8Array | string): void {
-    this.#finishWhole(status, headers, Buffer.from(body))
+    this.#finishWhole(status, headers, typeof body === "string" ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.byteLength))
   }
 
   cut(): void {
