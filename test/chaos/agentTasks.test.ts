@@ -17,7 +17,7 @@ const SILENT_MS = 60_000
 
 interface Task { readonly id: string; readonly state: string; readonly artifacts: ReadonlyArray<{ readonly type: string; readonly content: string }>; readonly metadata: { readonly restartable?: boolean } }
 
-describe("agents' tasks and the end of their gateway", { timeout: 120_000 }, () => {
+describe("agents' tasks and the end of their gateway", { timeout: 300_000 }, () => {
   let gateway: Spawned
   let sim: Sim
   let key: string
@@ -30,7 +30,7 @@ describe("agents' tasks and the end of their gateway", { timeout: 120_000 }, () 
     await gateway.operator.call("PATCH", "/api/settings", { a2aEnabled: true })
     key = (await gateway.operator.createKey("agent")).key
     await sim.rule({ match: { model: "endless" }, script: { text: "word ".repeat(20_000), paceMs: 50 } })
-  }, 80_000)
+  }, 180_000)
   afterAll(async () => {
     await gateway.close()
     await sim.stop()
@@ -73,7 +73,7 @@ describe("agents' tasks and the end of their gateway", { timeout: 120_000 }, () 
   })
 })
 
-describe.skipIf(missing !== null)("agents' tasks while Postgres is away", { timeout: 60_000 }, () => {
+describe.skipIf(missing !== null)("agents' tasks while Postgres is away", { timeout: 180_000 }, () => {
   let common: Ground
   let road: Road
   let cluster: Cluster
@@ -86,7 +86,7 @@ describe.skipIf(missing !== null)("agents' tasks while Postgres is away", { time
     const { operator } = cluster.nodes[0]!
     await operator.call("PATCH", "/api/settings", { a2aEnabled: true })
     key = (await operator.createKey("agent")).key
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     await road.is("open")
     await cluster.close()

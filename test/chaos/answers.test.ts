@@ -232,7 +232,7 @@ describe("answers of 10 MB hold the loop for no more than 50 ms", () => {
     expect((await Http.send(gateway.url, chat("own/small"))).status).toBe(200)
     expect((await Http.send(gateway.url, chat("own/objects"))).status).toBe(200)
     pinger = startPinger(`${gateway.url}/api/health/ping`)
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     pinger.stop()
     await gateway.close()
@@ -268,7 +268,7 @@ describe("answers of 10 MB hold the loop for no more than 50 ms", () => {
       if (!(longest < longestMs && slowest < slowestMs)) tooLong.push(`${name}: ${longest.toFixed(1)} ms, ${slowest.toFixed(0)} ms`)
     }
     expect(tooLong).toEqual([])
-  }, 240_000)
+  }, 300_000)
 
   it("an eval judges no answer that is too long to be read at once", async () => {
     const { operator } = gateway

@@ -30,7 +30,7 @@ const client = (url: () => string, key: () => string) => {
   }
 }
 
-describe("responses in the background and the end of their gateway", { timeout: 180_000 }, () => {
+describe("responses in the background and the end of their gateway", { timeout: 300_000 }, () => {
   let gateway: Spawned
   let sim: Sim
   let key: string
@@ -42,7 +42,7 @@ describe("responses in the background and the end of their gateway", { timeout: 
     const node = await gateway.operator.createNode({ prefix: "lab", baseUrl: `${sim.url}/v1` })
     await gateway.operator.createConnection({ provider: node, apiKey: CREDENTIAL })
     key = (await gateway.operator.createKey("background")).key
-  }, 80_000)
+  }, 180_000)
   afterAll(async () => {
     await gateway.close()
     await sim.stop()
@@ -96,7 +96,7 @@ describe("responses in the background and the end of their gateway", { timeout: 
   })
 })
 
-describe.skipIf(missing !== null)(`responses in the background on two nodes${missing === null ? "" : ` (${missing})`}`, { timeout: 180_000 }, () => {
+describe.skipIf(missing !== null)(`responses in the background on two nodes${missing === null ? "" : ` (${missing})`}`, { timeout: 300_000 }, () => {
   let common: Ground
   let cluster: Cluster
   let key: string
@@ -107,7 +107,7 @@ describe.skipIf(missing !== null)(`responses in the background on two nodes${mis
     cluster = await startCluster(common, [{}, {}])
     key = (await cluster.nodes[0]!.operator.createKey("background")).key
     await converged(cluster.nodes[0]!)
-  }, 80_000)
+  }, 180_000)
   afterAll(async () => {
     await cluster.close()
     await common.close()

@@ -51,7 +51,7 @@ describe.skipIf(missing !== null)("two nodes", { timeout: 300_000 }, () => {
     await first.operator.createConnection({ provider: node, apiKey: CREDENTIAL })
     key = await first.operator.createKey("faults")
     await converged(first)
-  }, 120_000)
+  }, 300_000)
   afterAll(async () => {
     await records.is("open")
     await shared.is("open")

@@ -83,7 +83,7 @@ describe("kill -9 of the only node, again and again", () => {
     await check(client, gateway, sim, id, kills)
     await sink.arrived(1)
     expect(sink.received.map(({ json }) => [json.event, json.data?.["id"], json.data?.["requests_completed"]])).toEqual([["batch.completed", id, LINES]])
-  }, 240_000)
+  }, 300_000)
 })
 
 describe.skipIf(missing !== null)("kill -9 of the node that runs a batch", () => {
@@ -108,5 +108,5 @@ describe.skipIf(missing !== null)("kill -9 of the node that runs a batch", () =>
     await runner.kill9()
     const left = isFirst ? Object.assign(Object.create(Client.prototype) as Client, client, { openai: client.openai.withOptions({ baseURL: `${other.url}/v1` }) }) : client
     expect(await check(left, other, sim, id, 1, runner.start)).toEqual(new Set(["n1", "n2"]))
-  }, 240_000)
+  }, 300_000)
 })

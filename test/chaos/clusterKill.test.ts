@@ -27,7 +27,7 @@ const UNREPORTED = 6
 /** A block is its node's for ten seconds, paused or not; then it counts as spent until the node has spoken. */
 const BLOCK_MS = 20_000
 
-describe.skipIf(missing !== null)("three nodes, of which one dies and one pauses", { timeout: 90_000 }, () => {
+describe.skipIf(missing !== null)("three nodes, of which one dies and one pauses", { timeout: 180_000 }, () => {
   let common: Ground
   let sim: Sim
   let nodes: ReadonlyArray<Spawned> = []
@@ -43,7 +43,7 @@ describe.skipIf(missing !== null)("three nodes, of which one dies and one pauses
     await first.operator.letFailuresPass()
     const node = await first.operator.createNode({ prefix: "lab", baseUrl: `${sim.url}/v1` })
     await first.operator.createConnection({ provider: node, apiKey: CREDENTIAL })
-  }, 80_000)
+  }, 180_000)
   afterAll(async () => {
     for (const node of nodes) if (node.pid() > 0) process.kill(node.pid(), "SIGCONT")
     for (const node of nodes) await node.close()

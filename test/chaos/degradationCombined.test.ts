@@ -36,7 +36,7 @@ const cases: ReadonlyArray<Case> = [
   { name: "Redis frozen, Postgres slow", redis: "frozen", postgres: { slowMs: 100 }, fault: "postgres-slow" }
 ]
 
-describe.skipIf(missing !== null)("Redis and Postgres fail together", { timeout: 60_000 }, () => {
+describe.skipIf(missing !== null)("Redis and Postgres fail together", { timeout: 180_000 }, () => {
   let common: Ground
   let roads: { readonly redis: Road; readonly postgres: Road }
   let sim: Sim
@@ -50,7 +50,7 @@ describe.skipIf(missing !== null)("Redis and Postgres fail together", { timeout:
     await node.operator.letFailuresPass()
     const lab = await node.operator.createNode({ prefix: "lab", baseUrl: `${sim.url}/v1` })
     await node.operator.createConnection({ provider: lab, apiKey: CREDENTIAL })
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     await Promise.all([roads.redis.is("open"), roads.postgres.is("open")])
     await node.close()

@@ -38,7 +38,7 @@ const program = (name: string): boolean => {
 }
 const missing = postgres.url === null ? postgres.reason : process.env["CI"] !== "true" && !(program("prlimit") && program("mkfifo")) ? "no prlimit and mkfifo" : null
 
-describe.skipIf(missing !== null)("a node's own surroundings fail", { timeout: 60_000 }, () => {
+describe.skipIf(missing !== null)("a node's own surroundings fail", { timeout: 180_000 }, () => {
   const scope = Scope.makeUnsafe()
   let sim: Sim
   let gateway: Unheard
@@ -57,7 +57,7 @@ describe.skipIf(missing !== null)("a node's own surroundings fail", { timeout: 6
     await gateway.operator.letFailuresPass()
     const node = await gateway.operator.createNode({ prefix: "lab", baseUrl: `${sim.url}/v1` })
     await gateway.operator.createConnection({ provider: node, apiKey: CREDENTIAL })
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     await road.is("open")
     await gateway.close()

@@ -24,7 +24,7 @@ const CROWD = 200
 /** Delay of a slow server, each way (ms): a look-up of two exchanges is just within its second. */
 const SLOW_MS = 100
 
-describe.skipIf(missing !== null)("a Postgres that fails", { timeout: 60_000 }, () => {
+describe.skipIf(missing !== null)("a Postgres that fails", { timeout: 180_000 }, () => {
   let common: Ground
   let road: Road
   let cluster: Cluster
@@ -36,7 +36,7 @@ describe.skipIf(missing !== null)("a Postgres that fails", { timeout: 60_000 }, 
     cluster = await startCluster({ ...common, environment: { ...common.environment, DATABASE_URL: road.url, GATEWAY_LOOKUP_TIMEOUT_MS: "1000" } }, [{}])
     node = cluster.nodes[0] as InProcess
     await node.operator.letFailuresPass()
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     await road.is("open")
     await cluster.close()

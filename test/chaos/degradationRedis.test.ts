@@ -41,7 +41,7 @@ interface Limit {
   readonly reserved: number
 }
 
-describe.skipIf(missing !== null)("a Redis that fails under two nodes", { timeout: 60_000 }, () => {
+describe.skipIf(missing !== null)("a Redis that fails under two nodes", { timeout: 180_000 }, () => {
   let common: Ground
   let road: Road
   let cluster: Cluster
@@ -57,7 +57,7 @@ describe.skipIf(missing !== null)("a Redis that fails under two nodes", { timeou
     )
     ;[one, two] = cluster.nodes as [InProcess, InProcess]
     await one.operator.letFailuresPass()
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     await road.is("open")
     await cluster.close()

@@ -25,7 +25,7 @@ const RECOVERY_MS = 20_000
 /** A shared machine's noise (ms). */
 const NOISE_MS = 3_000
 
-describe.skipIf(server === null && process.env["CI"] !== "true")("a Postgres server that is killed, and one that was emptied", { timeout: 60_000 }, () => {
+describe.skipIf(server === null && process.env["CI"] !== "true")("a Postgres server that is killed, and one that was emptied", { timeout: 180_000 }, () => {
   let sim: Sim
   let node: InProcess
 
@@ -35,7 +35,7 @@ describe.skipIf(server === null && process.env["CI"] !== "true")("a Postgres ser
     node = await inProcess({ environment: { DATABASE_URL: server.url, GATEWAY_DATABASE_POOL: "3", GATEWAY_SECRET: "a master secret of its own" } })
     const lab = await node.operator.createNode({ prefix: "lab", baseUrl: `${sim.url}/v1` })
     await node.operator.createConnection({ provider: lab, apiKey: CREDENTIAL })
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     await node.close()
     await sim.stop()

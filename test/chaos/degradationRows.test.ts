@@ -29,7 +29,7 @@ const NODE = "rows-one"
 
 type Node = Pick<InProcess, "url" | "operator">
 
-describe.skipIf(missing !== null)("what happens beside requests while a store is away", { timeout: 60_000 }, () => {
+describe.skipIf(missing !== null)("what happens beside requests while a store is away", { timeout: 180_000 }, () => {
   let common: Ground
   let roads: { readonly redis: Road; readonly postgres: Road }
   let sim: Sim
@@ -55,7 +55,7 @@ describe.skipIf(missing !== null)("what happens beside requests while a store is
     const lab = await one.operator.createNode({ prefix: "lab", baseUrl: `${sim.url}/v1` })
     await one.operator.createConnection({ provider: lab, apiKey: CREDENTIAL })
     await converged(one)
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     await Promise.all([roads.redis.is("open"), roads.postgres.is("open")])
     await one?.close()

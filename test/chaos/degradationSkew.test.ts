@@ -36,7 +36,7 @@ const REST_S = 3
 
 type Node = Pick<InProcess, "url" | "operator">
 
-describe.skipIf(missing !== null)("nodes whose clocks are wrong", { timeout: 60_000 }, () => {
+describe.skipIf(missing !== null)("nodes whose clocks are wrong", { timeout: 180_000 }, () => {
   let common: Ground
   let sim: Sim
   let right: InProcess
@@ -64,7 +64,7 @@ describe.skipIf(missing !== null)("nodes whose clocks are wrong", { timeout: 60_
     const lab = await right.operator.createNode({ prefix: "lab", baseUrl: `${sim.url}/v1` })
     await right.operator.createConnection({ provider: lab, apiKey: CREDENTIAL })
     await converged(right)
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     await Promise.all([ahead?.close(), behind?.close()])
     await right?.close()

@@ -76,7 +76,7 @@ describe("bounded drain", () => {
     expect(outcomes("whole")).toEqual([1, 2, 3].map(() => ["policy", "shutting_down"]))
     expect(rows.filter((row) => row.model.startsWith("long-")).every((row) => row.tokensOut > 0 && row.estimated)).toBe(true)
     expect(await gateway.operator.reconciliation()).toMatchObject({ gap: 0, live: 0, journaled: 0 })
-  }, 60_000)
+  }, 180_000)
 
   it("SIGTERM at rest ends at once", async () => {
     const from = performance.now()

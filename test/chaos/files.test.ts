@@ -24,7 +24,7 @@ beforeAll(async () => {
   s3 = await startS3()
   ;[local, remote] = await Promise.all([spawned(), spawned({ environment: { ...s3.environment } })])
   for (const gateway of [local, remote]) keys.set(gateway, (await gateway.operator.createKey("files")).key)
-}, 120_000)
+}, 300_000)
 afterAll(async () => {
   await Promise.all([local, remote].map((gateway) => gateway.close()))
   await s3.close()
@@ -54,7 +54,7 @@ const bodyOf = async (response: AsyncIterable<Buffer>): Promise<string> => {
 }
 
 describe("a gateway that is killed with SIGKILL in the middle of an upload", () => {
-  it("has no half file afterwards; the sweep of its next life removes what is left", { timeout: 240_000 }, async () => {
+  it("has no half file afterwards; the sweep of its next life removes what is left", { timeout: 300_000 }, async () => {
     const directory = path.join(local.dataDir, "files")
     const incoming = path.join(directory, "incoming")
     const uploads = [local, remote].map((gateway) => Forms.begin(gateway.url, bearer(gateway), 40 * MB))
@@ -89,7 +89,7 @@ describe("a gateway that is killed with SIGKILL in the middle of an upload", () 
 describe("a large file", () => {
   const SIZE_MB = 400
   for (const kind of ["a directory", "a bucket"] as const) {
-    it(`goes into ${kind} and comes out again without standing in memory`, { timeout: 240_000 }, async () => {
+    it(`goes into ${kind} and comes out again without standing in memory`, { timeout: 300_000 }, async () => {
       const gateway = kind === "a directory" ? local : remote
       // What a first upload loads is there before.
       const first = Forms.begin(gateway.url, bearer(gateway), 8 * MB)
@@ -111,7 +111,7 @@ describe("a large file", () => {
     })
   }
 
-  it("is read no faster than its client takes it", { timeout: 240_000 }, async () => {
+  it("is read no faster than its client takes it", { timeout: 300_000 }, async () => {
     const { finish, request } = Forms.begin(local.url, bearer(local), 200 * MB)
     await send(request, 200)
     const made = JSON.parse(await bodyOf(await finish())) as { id: string }

@@ -87,7 +87,7 @@ describe("hostile bodies get a documented status quickly, and nobody else feels 
     expect(allowed).toContain(reply.status)
     if (reply.status !== 200) expect(errorIn(reply)).toMatchObject({ message: expect.any(String), type: expect.any(String), code: expect.any(String) })
     if (reply.status === 404) expect(String(errorIn(reply)["message"]).length).toBeLessThanOrEqual(4_096)
-    expect(took).toBeLessThan(5_000)
+    expect(took).toBeLessThan(5_000 + 10 * run.late)
     calm(name, run)
   })
 
@@ -155,7 +155,7 @@ describe("hostile connections", () => {
     const run = await beside(() => Promise.all(requests.map((bytes) => raw(bytes, (text) => text.includes("\r\n\r\n")))))
     for (const text of run.result) expect([0, 400, 404, 413, 505]).toContain(statusOf(text))
     calm("no HTTP", run)
-  }, 30_000)
+  }, 180_000)
 
   it("a body that never arrives holds nothing up, and its socket is closed in the end", async () => {
     const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"model":`
@@ -192,7 +192,7 @@ describe("hostile connections", () => {
     const rows = (await world.gateway.operator.callLogs()).filter((row) => row.model === "unread")
     expect(rows).toMatchObject([{ outcome: "client-abort", status: 499, error: "slow_reader_timeout" }])
     socket.destroy()
-  }, 30_000)
+  }, 180_000)
 
   it("connections that come and go by the hundred leave nothing behind", async () => {
     const run = await beside(async () => {

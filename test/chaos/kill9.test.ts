@@ -73,5 +73,5 @@ describe("kill -9", () => {
     expect((await Http.send(gateway.url, world.call({ model: "tokens-2" }, { authorization: "Bearer sk-wrong" }))).status).toBe(401)
     const { connections } = await operator.call<{ connections: ReadonlyArray<{ provider: string }> }>("GET", "/api/providers")
     expect(connections.filter((one) => one.provider === world.node).length).toBe(1)
-  }, 120_000)
+  }, 300_000)
 })

@@ -98,7 +98,7 @@ describe.skipIf(!canStartRedis())("leases of several nodes", () => withServer(se
     expect({ seed: random.seed, faults: faultsOf(calls, losses) }).toEqual({ seed: random.seed, faults: [] })
     expect(Math.min(kills, losses.length)).toBeGreaterThan(0)
     for (const tag of ["Granted", "Held", "Capacity", "Stale"]) expect(count(tag)).toBeGreaterThan(10)
-  }, 30_000)
+  }, 180_000)
 }))
 
 describe("the checker of histories", () => {

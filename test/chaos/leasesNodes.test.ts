@@ -37,7 +37,7 @@ describe.skipIf(!canStartRedis())("leases of two gateways", () => withServer(ser
     const connection = await here.operator.createConnection({ provider: node, apiKey: "credential_of_the_lab" })
     keyed = await managedKey(here, "sessions", [connection])
     there = await spawned({ environment: { ...environment, GATEWAY_NODE_ID: "there" } })
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     redis.thaw()
     await there.close()
@@ -71,7 +71,7 @@ describe.skipIf(!canStartRedis())("leases of two gateways", () => withServer(ser
     expect((await chat(here, next, "m", lease.generation)).status).toBe(200)
     await next.ask({ action: "release", generation: lease.generation })
     await there.start()
-  }, 60_000)
+  }, 180_000)
 
   it("the lease of one node is that of the other: reused, used, in the way of others and released there", async () => {
     const session = new Session(here, keyed.key)

@@ -6,14 +6,14 @@ const ANSWERS = 24
 /** Several reads each. */
 const textOf = (index: number) => `<${index}>`.repeat(60_000 + index)
 
-describe("answers that are read at the same time", { timeout: 60_000 }, () => {
+describe("answers that are read at the same time", { timeout: 180_000 }, () => {
   let lab: Lab
   beforeAll(async () => {
     lab = await startLab()
     for (let index = 0; index < ANSWERS; index++) {
       await lab.sim.rule({ id: `r${index}`, match: { model: `m${index}` }, script: { text: textOf(index) } })
     }
-  }, 60_000)
+  }, 180_000)
   afterAll(() => lab.close())
 
   it("whole", async () => {

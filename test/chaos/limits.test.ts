@@ -163,5 +163,5 @@ describe("limits over kill -9", () => {
       await gateway.close()
       await sim.stop()
     }
-  }, 120_000)
+  }, 300_000)
 })

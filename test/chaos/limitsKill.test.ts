@@ -17,11 +17,11 @@ const LIMIT = 180 * USE
 /** What the second node has served when it dies. */
 const SERVED = 12
 
-describe.skipIf(missing !== null)("a limit over two nodes, of which one is killed", { timeout: 120_000 }, () => {
+describe.skipIf(missing !== null)("a limit over two nodes, of which one is killed", { timeout: 300_000 }, () => {
   let pair: Pair
   beforeAll(async () => {
     pair = await startPair(postgres)
-  }, 60_000)
+  }, 180_000)
   afterAll(() => pair.close())
 
   it("two hundred calls at once, some of them left, pass it by one request of each node at most; after the replay nothing is left over", async () => {

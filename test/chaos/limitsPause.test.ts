@@ -15,11 +15,11 @@ const UNREPORTED = 8
 /** Added to each way to Postgres when the node goes on, ms: the news takes longer than the requests in its sockets. */
 const SLOW_MS = 20
 
-describe.skipIf(missing !== null)("two nodes, of which one stands still for a while", { timeout: 60_000 }, () => {
+describe.skipIf(missing !== null)("two nodes, of which one stands still for a while", { timeout: 180_000 }, () => {
   let pair: Pair
   beforeAll(async () => {
     pair = await startPair(postgres)
-  }, 60_000)
+  }, 180_000)
   afterAll(() => pair.close())
 
   it("neither the limit is passed nor a revoked key served", async () => {

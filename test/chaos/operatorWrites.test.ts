@@ -13,7 +13,7 @@ const servers = await findServers()
 const REQUEST_MS = 500
 const SLOW_EACH_WAY_MS = 400
 
-describe.skipIf(servers.missing !== null)("writes of an operator while Redis is slow", { timeout: 60_000 }, () => {
+describe.skipIf(servers.missing !== null)("writes of an operator while Redis is slow", { timeout: 180_000 }, () => {
   let common: Ground
   let road: Road
   let gateway: InProcess
@@ -23,7 +23,7 @@ describe.skipIf(servers.missing !== null)("writes of an operator while Redis is 
     gateway = await inProcess({
       environment: { ...common.environment, REDIS_URL: road.url, GATEWAY_REDIS_TIMEOUT_MS: String(REQUEST_MS), HUGGINGFACE_OAUTH_CLIENT_ID: "client-of-the-operator" }
     })
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     await road.is("open")
     await gateway.close()

@@ -14,7 +14,7 @@ afterAll(postgres.stop)
 /** What a shared machine may add to the declared latency (ms). */
 const ADDED_MS = 5_000
 
-describe.skipIf(missing !== null)("statistics of searches", { timeout: 120_000 }, () => {
+describe.skipIf(missing !== null)("statistics of searches", { timeout: 300_000 }, () => {
   let common: Ground
   let road: Road
   let sim: Sim
@@ -31,7 +31,7 @@ describe.skipIf(missing !== null)("statistics of searches", { timeout: 120_000 }
     await one.operator.createConnection({ provider: "serper-search", apiKey: "search-credential-000001", providerSpecificData: { baseUrl: `${sim.url}/serper` } })
     await converged(one)
     await converged(two)
-  }, 120_000)
+  }, 300_000)
   afterAll(async () => {
     await road.is("open")
     await one.close()

@@ -359,7 +359,7 @@ const followed = (world: World, loop: Supervisor.Loop) =>
 
 const countIn = (text: string, loop: string): number => Number(text.split("\n").find((line) => line.startsWith(`gateway_loop_restarts_total{loop="${loop}"}`))?.split(" ").at(-1))
 
-describe.skipIf(servers.missing !== null)("a defect in a loop of the running gateway", { timeout: 60_000 }, () => {
+describe.skipIf(servers.missing !== null)("a defect in a loop of the running gateway", { timeout: 180_000 }, () => {
   beforeAll(async () => {
     process.on("worker", born)
     sink = await startSink()
@@ -383,14 +383,14 @@ describe.skipIf(servers.missing !== null)("a defect in a loop of the running gat
     several = await inProcess({ probe: severalFaults.probe, environment: { ...common.environment, OUTBOUND_SSRF_GUARD_ENABLED: "false" } })
     const provider = await several.operator.createNode({ prefix: "lab", baseUrl: `${alone.sim.url}/v1` })
     await several.operator.createConnection({ provider, apiKey: "key-of-lab" })
-  }, 120_000)
+  }, 300_000)
   afterAll(async () => {
     process.off("worker", born)
     await common.close()
     await sink.close()
     otlp.close()
     otlp.closeAllConnections()
-  }, 60_000)
+  }, 180_000)
 
   it.each(Object.entries(faults) as ReadonlyArray<[Supervisor.Loop, Fault]>)("of %s is told and counted, and the loop goes on", async (loop, fault) => {
     const { kind, restart } = Supervisor.loops[loop]

@@ -56,7 +56,7 @@ beforeAll(async () => {
   await gateway.operator.letFailuresPass()
   const node = await gateway.operator.createNode({ prefix: "ear", baseUrl: sink.url })
   await gateway.operator.createConnection({ provider: node, apiKey: "k" })
-}, 60_000)
+}, 180_000)
 afterAll(async () => {
   await gateway.close()
   await sink.stop()
@@ -153,7 +153,7 @@ it("200 uploads that were left in their middle, and as many that were cut, leave
   for (let i = 0; i < 200; i += 20) expect((await Promise.all(cut.slice(i, i + 20).map(upload))).map((reply) => reply?.status)).toEqual(Array.from({ length: 20 }, () => 400))
   await nothingLeft()
   expect(sink.arrived()).toBe(before)
-}, 120_000)
+}, 300_000)
 
 it("what was left of an upload by kill -9 is gone, and what was left between two system calls is swept", async () => {
   const before = sink.arrived()
@@ -170,4 +170,4 @@ it("what was left of an upload by kill -9 is gone, and what was left between two
   expect(fs.readdirSync(`${gateway.dataDir}/uploads`)).toEqual(["other.txt"])
   sink.speak()
   expect((await upload(formOf({ model: "ear/whisper" }, Buffer.alloc(MB, 7))))?.status).toBe(200)
-}, 60_000)
+}, 180_000)

@@ -45,4 +45,4 @@ it.skipIf(process.platform !== "linux")("a restart at once after a kill -9 start
   } finally {
     await gateway.close()
   }
-}, 150_000)
+}, 300_000)

@@ -50,7 +50,7 @@ describe.skipIf(!areInstalled())("coding agents", () => {
       expect(rows.slice(0, 2)).toMatchObject([
         { sourceFormat: face, targetFormat: name, outcome: "completed", status: 200 }, { sourceFormat: face, targetFormat: name, outcome: "completed", status: 200 }
       ])
-    }, 90_000)
+    }, 180_000)
 
     // A foreign family's refusal looks the same to the agents that take long to start.
     if (agent === pi || face === name) it("shows the vendor's words when a request is refused", async () => {

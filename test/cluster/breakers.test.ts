@@ -9,7 +9,7 @@ const FAILURES = 3
 /** Long enough for a busy machine to see it open on both. */
 const RESET_MS = 4_000
 
-describe.skipIf(servers.missing !== null)("a provider's breaker over several nodes", { timeout: 60_000 }, () => {
+describe.skipIf(servers.missing !== null)("a provider's breaker over several nodes", { timeout: 180_000 }, () => {
   let common: Ground
   let cluster: Cluster
   let first: InProcess
@@ -28,7 +28,7 @@ describe.skipIf(servers.missing !== null)("a provider's breaker over several nod
       connectionCooldown: each({ baseCooldownMs: 0, rateLimitCooldownMs: 0, useUpstreamRetryHints: false })
     })
     await converged(first)
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     await cluster.close()
     await common.close()

@@ -10,13 +10,13 @@ interface RateLimits {
   readonly connections: ReadonlyArray<{ readonly connectionId: string; readonly maxConcurrent: number | null }>
 }
 
-describe.skipIf(servers.missing !== null)("caps over several nodes", { timeout: 60_000 }, () => {
+describe.skipIf(servers.missing !== null)("caps over several nodes", { timeout: 180_000 }, () => {
   let common: Ground
   let cluster: Cluster
   beforeAll(async () => {
     common = await ground(servers.postgres)
     cluster = await startCluster(common, [{}, {}])
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     await cluster.close()
     await common.close()

@@ -61,7 +61,7 @@ const changes = async (cluster: Cluster): Promise<void> => {
   await everywhere(cluster, ask("lab/m"), 200, "the flag's end")
 }
 
-describe.skipIf(servers.missing !== null)("several nodes on one database", { timeout: 60_000 }, () => {
+describe.skipIf(servers.missing !== null)("several nodes on one database", { timeout: 180_000 }, () => {
   let common: Ground
   let cluster: Cluster
   let silence: () => void
@@ -76,7 +76,7 @@ describe.skipIf(servers.missing !== null)("several nodes on one database", { tim
     const prompt = { GATEWAY_REDIS_TIMEOUT_MS: "50" }
     cluster = await startCluster(common, [{ environment: prompt }, { environment: prompt }, { environment: { ...prompt, REDIS_URL: road.url } }])
     closers.push(cluster.close)
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     for (const close of closers.reverse()) await close()
   })

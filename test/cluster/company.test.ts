@@ -19,7 +19,7 @@ describe("several processes", () => {
   })
 })
 
-describe.skipIf(servers.missing !== null)("a second node on one database", { timeout: 60_000 }, () => {
+describe.skipIf(servers.missing !== null)("a second node on one database", { timeout: 180_000 }, () => {
   let common: Ground
   let first: InProcess
   const start = async (environment: Readonly<Record<string, string>>): Promise<string> => {
@@ -35,7 +35,7 @@ describe.skipIf(servers.missing !== null)("a second node on one database", { tim
   beforeAll(async () => {
     common = await ground(servers.postgres)
     first = await inProcess({ environment: { ...common.environment, GATEWAY_NODE_ID: "node-one" } })
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     await first.close()
     await common.close()

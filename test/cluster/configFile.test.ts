@@ -24,7 +24,7 @@ describe.skipIf(servers.missing !== null)("nodes with one configuration file", (
   beforeAll(async () => {
     common = await ground(servers.postgres)
     fs.writeFileSync(file, yaml(KEYS))
-  }, 120_000)
+  }, 300_000)
   afterAll(() => common?.close())
   const environment = (name: string) => ({ ...common.environment, GATEWAY_CONFIG: file, GATEWAY_NODE_ID: name })
 
@@ -44,7 +44,7 @@ describe.skipIf(servers.missing !== null)("nodes with one configuration file", (
     } finally {
       for (const node of nodes) await node.close()
     }
-  }, 120_000)
+  }, 300_000)
 
   it("with workers: the first of them applies the file, and a SIGHUP to the supervising process reaches it", async () => {
     fs.writeFileSync(file, yaml(KEYS))
@@ -57,7 +57,7 @@ describe.skipIf(servers.missing !== null)("nodes with one configuration file", (
     } finally {
       await node.close()
     }
-  }, 120_000)
+  }, 300_000)
 
   it("of which one is killed while it applies the file: the next goes on where it was, and nothing stands twice", async () => {
     const node: Spawned = await spawned({ environment: environment("killed") })
@@ -71,5 +71,5 @@ describe.skipIf(servers.missing !== null)("nodes with one configuration file", (
     } finally {
       await node.close()
     }
-  }, 120_000)
+  }, 300_000)
 })

@@ -15,7 +15,7 @@ interface RateLimits {
   readonly connections: ReadonlyArray<{ readonly connectionId: string; readonly rateLimitedUntil: string | null; readonly backoffLevel: number; readonly reason: string | null }>
 }
 
-describe.skipIf(servers.missing !== null)("cooldowns and lockouts over several nodes", { timeout: 60_000 }, () => {
+describe.skipIf(servers.missing !== null)("cooldowns and lockouts over several nodes", { timeout: 180_000 }, () => {
   let common: Ground
   let cluster: Cluster
   let first: InProcess
@@ -35,7 +35,7 @@ describe.skipIf(servers.missing !== null)("cooldowns and lockouts over several n
       waitForCooldown: { enabled: false }
     })
     await converged(first)
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     await cluster.close()
     await common.close()

@@ -12,7 +12,7 @@ const servers = await findServers()
 /** What was told leaves Redis for both listeners at once; the other node may read it a little later than this test does. */
 const TRIES = 5
 
-describe.skipIf(servers.missing !== null)("a session over two nodes", { timeout: 60_000 }, () => {
+describe.skipIf(servers.missing !== null)("a session over two nodes", { timeout: 180_000 }, () => {
   let common: Ground
   let first: Lab
   let second: InProcess
@@ -21,7 +21,7 @@ describe.skipIf(servers.missing !== null)("a session over two nodes", { timeout:
     common = await ground(servers.postgres)
     first = await startLab({ environment: { ...common.environment, GATEWAY_NODE_ID: "one" } })
     second = await inProcess({ environment: { ...common.environment, GATEWAY_NODE_ID: "two" } })
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     await second.close()
     await first.close()

@@ -6,7 +6,7 @@ import { connect, type Frame } from "#test/support/webSocket.ts"
 
 const servers = await findServers()
 
-describe.skipIf(servers.missing !== null)("live events over several nodes", { timeout: 60_000 }, () => {
+describe.skipIf(servers.missing !== null)("live events over several nodes", { timeout: 180_000 }, () => {
   let common: Ground
   let cluster: Cluster
   let first: InProcess
@@ -16,7 +16,7 @@ describe.skipIf(servers.missing !== null)("live events over several nodes", { ti
     common = await ground(servers.postgres)
     cluster = await startCluster(common, [{}, {}])
     ;[first, second] = cluster.nodes as [InProcess, InProcess]
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     await cluster.close()
     await common.close()

@@ -7,14 +7,14 @@ import { eventually } from "#test/support/operator.ts"
 
 const servers = await findServers()
 
-describe.skipIf(servers.missing !== null)("nodes and their master secret", { timeout: 90_000 }, () => {
+describe.skipIf(servers.missing !== null)("nodes and their master secret", { timeout: 180_000 }, () => {
   let common: Ground
   let first: InProcess
   const nodeOf = (environment: Record<string, string>) => inProcess({ environment: { ...common.environment, ...environment } })
   beforeAll(async () => {
     common = await ground(servers.postgres)
     first = await nodeOf({ GATEWAY_NODE_ID: "first" })
-  }, 90_000)
+  }, 180_000)
   afterAll(async () => {
     await first.close()
     await common.close()

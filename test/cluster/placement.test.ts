@@ -49,7 +49,7 @@ const gone = async (node: Node | undefined, signal: NodeJS.Signals): Promise<voi
 const held = () => nodes.flatMap((node) => [...node.runs]).sort()
 const eachOnce = (within: number) => eventually(async () => held(), (seen) => JSON.stringify(seen) === JSON.stringify(names), "each work on one node", within)
 
-describe.skipIf(server.url === null)("placed work", { timeout: 120_000 }, () => {
+describe.skipIf(server.url === null)("placed work", { timeout: 300_000 }, () => {
   const scope = Scope.makeUnsafe()
   let database = ""
   beforeAll(async () => {

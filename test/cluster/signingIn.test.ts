@@ -8,7 +8,7 @@ import { eventually } from "#test/support/operator.ts"
 
 const servers = await findServers()
 
-describe.skipIf(servers.missing !== null)("signing in over several nodes", { timeout: 60_000 }, () => {
+describe.skipIf(servers.missing !== null)("signing in over several nodes", { timeout: 180_000 }, () => {
   let common: Ground
   let cluster: Cluster
   let first: InProcess
@@ -22,7 +22,7 @@ describe.skipIf(servers.missing !== null)("signing in over several nodes", { tim
     if (one === undefined || two === undefined) throw new Error("two nodes")
     first = one
     second = two
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     await cluster.close()
     await common.close()

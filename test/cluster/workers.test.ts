@@ -25,7 +25,7 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-describe.skipIf(servers.missing !== null)("several workers on one port", { timeout: 90_000 }, () => {
+describe.skipIf(servers.missing !== null)("several workers on one port", { timeout: 180_000 }, () => {
   let common: Ground
   let gateway: Spawned
   let sim: Sim
@@ -44,7 +44,7 @@ describe.skipIf(servers.missing !== null)("several workers on one port", { timeo
     gateway = await spawned({ environment: { ...common.environment, GATEWAY_WORKERS: String(WORKERS), SHUTDOWN_TIMEOUT_MS: String(GRACE_MS) } })
     const node = await gateway.operator.createNode({ prefix: "lab", baseUrl: `${sim.url}/v1` })
     await gateway.operator.createConnection({ provider: node, apiKey: "key-of-lab" })
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     await gateway.close()
     await sim.stop()

@@ -7,7 +7,7 @@ describe.skipIf(!canBrowse())("the dashboard's door", () => {
   let on: Stage
   beforeAll(async () => {
     on = await stage()
-  }, 120_000)
+  }, 300_000)
   afterAll(() => on?.close())
 
   const come = async (signedIn = true) => {

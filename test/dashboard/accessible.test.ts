@@ -46,7 +46,7 @@ describe.skipIf(!canBrowse())("the dashboard for everybody", () => {
     fs.writeFileSync(declared, file)
     full = await stage({ GATEWAY_CONFIG: declared })
     request = await seed(full.gateway)
-  }, 180_000)
+  }, 300_000)
   afterAll(async () => {
     await empty?.close()
     await full?.close()
@@ -67,11 +67,11 @@ describe.skipIf(!canBrowse())("the dashboard for everybody", () => {
 
   it.each(["light", "dark"] as const)("has no violation with data, %s", async (theme) => {
     expect(await faults(full, theme, 1280, [...screens, `/requests/${request}`, `/requests?open=${request}`, "/nowhere"])).toEqual([])
-  }, 180_000)
+  }, 300_000)
 
   it("has no violation without data", async () => {
     expect(await faults(empty, "light", 1280, screens)).toEqual([])
-  }, 180_000)
+  }, 300_000)
 
   it.each(["light", "dark"] as const)("has no violation while a fire drill runs, %s", async (colorScheme) => {
     const { drill } = await empty.gateway.operator.call<{ drill: { id: string } }>("POST", "/api/drills", { fault: "stall", seconds: 120 })
@@ -82,7 +82,7 @@ describe.skipIf(!canBrowse())("the dashboard for everybody", () => {
     await page.getByRole("button", { name: "Stop the drill" }).waitFor()
     await settled(page)
     expect(await violations(page)).toEqual([])
-  }, 180_000)
+  }, 300_000)
 
   it("has no violation on a phone, and nothing sticks out at 320 pixels", async () => {
     expect(await faults(full, "dark", 390, screens)).toEqual([])
@@ -93,7 +93,7 @@ describe.skipIf(!canBrowse())("the dashboard for everybody", () => {
       await settled(page)
       expect([screen, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([screen, 320])
     }
-  }, 180_000)
+  }, 300_000)
 
   it("has no violation at its door and in its windows, and gives the focus back when one closes", async () => {
     const { close, go, page } = await visit(full.browser, full.gateway.url, { signedIn: false })
@@ -116,7 +116,7 @@ describe.skipIf(!canBrowse())("the dashboard for everybody", () => {
       await inside.page.getByRole("dialog").waitFor({ state: "detached" })
       expect([button, await inside.page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.querySelector('.word')?.textContent ?? document.activeElement.textContent")]).toEqual([button, button])
     }
-  }, 180_000)
+  }, 300_000)
 
   it.each(["light", "dark"] as const)("has no violation when the session ended, the gateway is lost or a record does not exist, %s", async (colorScheme) => {
     const { close, go, page } = await visit(full.browser, full.gateway.url, { colorScheme })
@@ -148,7 +148,7 @@ describe.skipIf(!canBrowse())("the dashboard for everybody", () => {
     await page.getByRole("button", { name: "Sign in" }).click()
     await page.getByRole("alert").first().waitFor()
     await clean("the session has ended, and the password is wrong")
-  }, 180_000)
+  }, 300_000)
 
   it.each([["light", 1280], ["dark", 390]] as const)("has no violation on the page of key holders, %s, %i wide", async (colorScheme, width) => {
     const { id, key } = await full.gateway.operator.createKey("holder", { allowUsageCommand: true })
@@ -165,7 +165,7 @@ describe.skipIf(!canBrowse())("the dashboard for everybody", () => {
       await shown.waitFor()
       expect(await violations(page)).toEqual([])
     }
-  }, 180_000)
+  }, 300_000)
 
   it("is reached by keys: the first stop skips to the content, and the rail's links follow", async () => {
     const { close, go, page } = await visit(full.browser, full.gateway.url)

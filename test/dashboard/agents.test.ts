@@ -17,7 +17,7 @@ describe.skipIf(!canBrowse())("the dashboard's screens of agents", () => {
     sim = await startSim({ models: { "*": {} } })
     await on.gateway.operator.createNode({ prefix: "lab", baseUrl: `${sim.url}/v1` })
     await on.gateway.operator.createConnection({ provider: "lab", apiKey: "any", name: "laboratory" })
-  }, 120_000)
+  }, 300_000)
   afterAll(async () => {
     await on?.close()
     await sim?.stop()

@@ -10,7 +10,7 @@ describe.skipIf(!canBrowse())("the dashboard's screens of bounds", () => {
   let on: Stage
   beforeAll(async () => {
     on = await stage()
-  }, 120_000)
+  }, 300_000)
   afterAll(() => on?.close())
 
   const come = comerOf(() => on)

@@ -20,7 +20,7 @@ describe.skipIf(!canBrowse())("the combo editor", () => {
     const { operator } = on.gateway
     await operator.createNode({ prefix: "lab", name: "Lab", baseUrl: "http://127.0.0.1:9/v1" })
     await operator.createConnection({ provider: "lab", apiKey: "sk-broken", name: "broken" })
-  }, 120_000)
+  }, 300_000)
   afterAll(() => on?.close())
 
   const api = <A>(method: string, path: string, body?: unknown) => on.gateway.operator.call<A>(method, path, body)

@@ -32,7 +32,7 @@ describe.skipIf(!canBrowse())("the dashboard beside a configuration file", () =>
     fs.writeFileSync(file, others + combo)
     on = await stage({ GATEWAY_CONFIG: file })
     await on.gateway.operator.createKey("of an operator")
-  }, 120_000)
+  }, 300_000)
   afterAll(async () => {
     await on?.close()
     fs.rmSync(directory, { recursive: true, force: true })

@@ -12,7 +12,7 @@ describe.skipIf(!canBrowse())("the dashboard's ease", () => {
   let on: Stage
   beforeAll(async () => {
     on = await stage({ GITHUB_OAUTH_CLIENT_ID: "client-of-the-operator" })
-  }, 120_000)
+  }, 300_000)
   afterAll(() => on?.close())
 
   const come = comerOf(() => on)

@@ -24,7 +24,7 @@ describe.skipIf(!canBrowse())("the request explorer", () => {
     await operator.call("POST", "/api/combos", { name: "reliable", strategy: "priority", models: ["lab/small", "sim/echo"] })
     await Http.send(on.gateway.url, { path: "/v1/chat/completions", body: { model: "reliable", messages: [{ role: "user", content: "Hello" }] } })
     await operator.settled()
-  }, 120_000)
+  }, 300_000)
   afterAll(() => on?.close())
 
   const come = async (screen: string) => {
@@ -151,7 +151,7 @@ describe.skipIf(!canBrowse())("the request explorer", () => {
     await session.send("HeapProfiler.collectGarbage")
     const { usedSize } = await session.send("Runtime.getHeapUsage")
     expect(usedSize / MB).toBeLessThan(45)
-  }, 120_000)
+  }, 300_000)
 
   it("finds a call by any id", async () => {
     const page = await come("/requests")

@@ -11,7 +11,7 @@ describe.skipIf(!canBrowse())("the dashboard when something is wrong", () => {
   let on: Stage
   beforeAll(async () => {
     on = await stage()
-  }, 120_000)
+  }, 300_000)
   afterAll(() => on?.close())
 
   const come = comerOf(() => on)

@@ -24,7 +24,7 @@ describe.skipIf(!canBrowse())("the dashboard among strangers", () => {
     await operator.call("POST", "/api/mcp/servers", { name: "hostile", description: `server${canary}`, transport: "http", url: "https://93.184.216.34/mcp" })
     const key = await operator.createKey(`bounded${canary}`, { modelAccessMode: "restricted", allowedModels: ["sim/*", `rule${canary}`] })
     await Http.send(on.gateway.url, { path: "/v1/chat/completions", headers: { authorization: `Bearer ${key.key}`, "user-agent": `agent${canary}` }, body: { model: "sim/echo", messages: [{ role: "user", content: "Hello" }] } })
-  }, 120_000)
+  }, 300_000)
   afterAll(() => on?.close())
 
   it("shows markup in every name as text: nothing runs, nothing breaks the policy, no request leaves the origin", async () => {
@@ -48,7 +48,7 @@ describe.skipIf(!canBrowse())("the dashboard among strangers", () => {
     await page.getByRole("log", { name: "Answer" }).getByText(canary).waitFor()
     expect(await page.title()).toBe("Playground · Gateway")
     expect(troubles()).toEqual([])
-  }, 90_000)
+  }, 180_000)
 
   it("shows markup in windows, in what a client says of itself, and in streams side by side as text", async () => {
     const { close, go, page, troubles } = await visit(on.browser, on.gateway.url)
@@ -72,7 +72,7 @@ describe.skipIf(!canBrowse())("the dashboard among strangers", () => {
     await expect.poll(() => page.getByRole("log").getByText(canary).count()).toBe(6)
     expect([await page.title(), await page.locator("img[src=x], main script").count()]).toEqual(["Playground · Gateway", 0])
     expect(troubles()).toEqual([])
-  }, 90_000)
+  }, 180_000)
 
   it("runs no script as text even if one of its own files tried to", async () => {
     const { close, go, page } = await visit(on.browser, on.gateway.url)

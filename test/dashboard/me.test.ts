@@ -9,7 +9,7 @@ describe.skipIf(!canBrowse())("the page of key holders", () => {
   beforeAll(async () => {
     on = await stage()
     await on.gateway.operator.createConnection({ provider: "sim", apiKey: "any", name: "practice" })
-  }, 120_000)
+  }, 300_000)
   afterAll(() => on?.close())
 
   const come = async () => {

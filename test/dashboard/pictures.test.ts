@@ -25,7 +25,7 @@ describe("the pictures of the documents", () => {
       path: "/v1/chat/completions", body: { model: n % 9 === 0 ? "reliable" : "sim/echo", messages: [{ role: "user", content: `Question ${n} ${"word ".repeat(n * 7 % 30)}` }] }
     })
     for (let n = 0; n < 48; n += 12) await Promise.all(Array.from({ length: 12 }, (_, place) => ask(n + place)))
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     for (const seen of open) await seen.close()
     await on.close()

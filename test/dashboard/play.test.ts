@@ -22,7 +22,7 @@ describe.skipIf(!canBrowse())("the playground", () => {
   let on: Stage
   beforeAll(async () => {
     on = await stage()
-  }, 120_000)
+  }, 300_000)
   afterAll(() => on?.close())
 
   const come = comerOf(() => on)
@@ -87,7 +87,7 @@ describe.skipIf(!canBrowse())("the playground", () => {
       await page.getByLabel("Language").selectOption({ label: "Python" })
       expect(await page.getByLabel("code", { exact: true }).innerText()).toMatch(/^from \w+ import [\s\S]+"It's \\"quoted\\" \\\\ text"[\s\S]+for event in stream:/)
     }
-  }, 120_000)
+  }, 300_000)
 
   it("says of a limit when it ends, and keeps what was typed", async () => {
     const { key } = await on.gateway.operator.createKey("slow", { maxRequestsPerMinute: 1 })

@@ -56,7 +56,7 @@ describe.skipIf(!canBrowse())("the dashboard below a path", () => {
   beforeAll(async () => {
     on = await stage()
     proxy = await proxyOf(on.gateway.url)
-  }, 120_000)
+  }, 300_000)
   afterAll(async () => {
     await on?.close()
     await proxy?.close()
@@ -114,5 +114,5 @@ describe.skipIf(!canBrowse())("the dashboard below a path", () => {
     }
     expect(troubles()).toEqual([])
     expect(proxy.outside.filter((path) => path !== "/favicon.ico")).toEqual([])
-  }, 90_000)
+  }, 180_000)
 })

@@ -13,7 +13,7 @@ describe.skipIf(!canBrowse())("the dashboard's screens of routes", () => {
   let on: Stage
   beforeAll(async () => {
     on = await stage()
-  }, 120_000)
+  }, 300_000)
   afterAll(() => on?.close())
 
   const come = comerOf(() => on)

@@ -12,7 +12,7 @@ describe.skipIf(!canBrowse())("the dashboard's screens", () => {
   let on: Stage
   beforeAll(async () => {
     on = await stage()
-  }, 120_000)
+  }, 300_000)
   afterAll(() => on?.close())
 
   const come = async (screen: string) => {

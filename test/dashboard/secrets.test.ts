@@ -14,7 +14,7 @@ describe.skipIf(!canBrowse())("the dashboard and what must stay", () => {
   beforeAll(async () => {
     on = await stage()
     request = await seed(on.gateway)
-  }, 120_000)
+  }, 300_000)
   afterAll(() => on?.close())
 
   const come = comerOf(() => on)
@@ -54,7 +54,7 @@ describe.skipIf(!canBrowse())("the dashboard and what must stay", () => {
     }
     expect(troubles()).toEqual([])
     await on.gateway.operator.removeConnection(connection)
-  }, 120_000)
+  }, 300_000)
 
   it("a save that meets a lost gateway says so, keeps the form, and goes through once the gateway is back", async () => {
     const page = await come("/keys")

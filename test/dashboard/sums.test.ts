@@ -25,7 +25,7 @@ describe.skipIf(!canBrowse())("the dashboard's sums", () => {
       // Before; then the first of March in UTC, the second in Berlin; then the third in both.
       insert("2026-02-27T12:00:00Z", { costUsd: 0.25 }), insert("2026-03-01T23:30:00Z", { costUsd: 0.1000000001 }), insert("2026-03-03T12:00:00Z", { costUsd: 0.4, model: "=cmd", estimated: true })
     ]))
-  }, 120_000)
+  }, 300_000)
   afterAll(() => on?.close())
 
   const come = comerOf(() => on)

@@ -115,7 +115,7 @@ describe.skipIf(!canBrowse())("the dashboard under live traffic", () => {
   beforeAll(async () => {
     on = await stage()
     teller = await startTeller(on.gateway.url)
-  }, 120_000)
+  }, 300_000)
   afterAll(async () => {
     await teller?.close()
     await on?.close()
@@ -167,7 +167,7 @@ describe.skipIf(!canBrowse())("the dashboard under live traffic", () => {
       started(teller, "stays, too")
       await running(2).waitFor()
     })
-  }, 120_000)
+  }, 300_000)
 
   it("overview: a thousand events a second stand in the ribbon, and the slider shows a second again", async () => {
     const page = await come("/")
@@ -202,7 +202,7 @@ describe.skipIf(!canBrowse())("the dashboard under live traffic", () => {
       for (let at = 0; at < data.length; at += 4) if (data[at + 3] === 255 && [data[at], data[at + 1], data[at + 2]].join() === "${green}") return true
       return false
     })()`), (isGreen) => isGreen, "green bars")
-  }, 120_000)
+  }, 300_000)
 
   it("overview: the address holds a second of before the page was opened, and says when it is too old", async () => {
     const reply = await Http.send(on.gateway.url, { path: "/v1/chat/completions", body: { model: "sim/echo", messages: [{ role: "user", content: "Hello" }] } })

@@ -104,7 +104,7 @@ describe("the rights at every route of the management router", () => {
       }
     }
     assert.isAbove(served, 500)
-  }), 60_000)
+  }), 180_000)
 
   it.effect("a token that only reads issues and revokes nothing and changes no limit", () => Effect.gen(function*() {
     const { ask, cookie, token } = yield* world

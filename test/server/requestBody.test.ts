@@ -167,7 +167,7 @@ describe("request bodies", () => {
     setTimeout(() => waiting.get("/waits")!.respond(200, [], "at last"), 14_500)
     expect((await waiter.response()).body.toString()).toBe("at last")
     waiter.destroy()
-  }, 30_000)
+  }, 180_000)
 
   it("declared above the limit fail before the first byte, and the connection serves on", async () => {
     const { frontEnd, port } = await start()

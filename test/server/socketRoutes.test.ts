@@ -69,7 +69,7 @@ describe("a socket of a direct route", () => {
     await client.close()
   })
 
-  it("that is accepted later serves its first message, whatever else the process does with its memory", { timeout: 60_000 }, async () => {
+  it("that is accepted later serves its first message, whatever else the process does with its memory", { timeout: 180_000 }, async () => {
     const { base, frontEnd } = await start()
     frontEnd.socket(path, (exchange, accept) => {
       exchange.onAbort(() => undefined)

@@ -13,7 +13,7 @@ const pause = (millis: number): Promise<void> => new Promise((resolve) => setTim
 
 // These wait for real time, because the timers are native; all of them wait at once.
 describe("native timeouts", () => {
-  it("cut silent clients, and spare quiet responses, slow uploads, stalled readers and those that caught up", { timeout: 40_000 }, async () => {
+  it("cut silent clients, and spare quiet responses, slow uploads, stalled readers and those that caught up", { timeout: 180_000 }, async () => {
     const { frontEnd, port } = await start()
     frontEnd.direct("POST", "/", (exchange) => exchange.readBody(1_000_000, (body, failure) => {
       if (body !== null) exchange.respond(200, [], String(body.length))

@@ -81,7 +81,7 @@ describe("a batch", () => {
     const over = await paced.over((await paced.create(Array.from({ length: 5 }, (_, n) => chatLine(`p-${n}`, "lab/b-paced")))).id, 60_000)
     expect(over.request_counts).toEqual({ total: 5, completed: 5, failed: 0 })
     expect((await lab.sim.entries({ model: "b-paced" })).length).toBe(5)
-  }, 90_000)
+  }, 180_000)
 
   it("keeps lines that fail apart, with the error as a client would get it", async () => {
     const made = await client.create([chatLine("good", "lab/b-mixed"), chatLine("bad", "nowhere/at-all"), line("worse", { messages: [] })])
@@ -140,7 +140,7 @@ describe("a batch is cancelled", () => {
     expect(over).toMatchObject({ status: "cancelled", request_counts: { total: 24, completed: 4, failed: 0 } })
     expect((await client.answers(over.output_file_id)).map(({ custom_id }) => custom_id)).toEqual(["quick-0", "quick-1", "quick-2", "quick-3"])
     await expect(client.openai.batches.cancel(made.id)).rejects.toMatchObject({ status: 400 })
-  }, 90_000)
+  }, 180_000)
 })
 
 describe("batches belong to their key", () => {

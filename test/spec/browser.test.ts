@@ -70,7 +70,7 @@ describe.skipIf(!canBrowse())("a web page and a gateway without keys", () => {
     own = `http://127.0.0.1:${port}`
     foreign = `http://${rebound}:${pages.port}/`
     rebinding = `http://${rebound}:${port}`
-  }, 60_000)
+  }, 180_000)
   afterAll(() => Promise.all([lab?.close(), browser?.close(), pages?.close()]))
   beforeEach(() => lab.sim.reset())
 

@@ -33,7 +33,7 @@ const post = (path: string, body: unknown, headers: Readonly<Record<string, stri
 const say = (words: string) => [{ role: "user", content: words }]
 
 describe("the census of upstream calls", () => {
-  it("each has its row and each row its call: conversations, counts, ensembles, copies, hedges, summaries, evals, tests, repetitions, cuts", { timeout: 60_000 }, async () => {
+  it("each has its row and each row its call: conversations, counts, ensembles, copies, hedges, summaries, evals, tests, repetitions, cuts", { timeout: 180_000 }, async () => {
     const { operator } = lab.gateway
     const [a, b, c, scribe] = [await place(), await place(), await place(), await place({ text: "They talked." })]
     const [bad, slow, endless] = [await place({ status: 503, error: { message: "away" } }), await place({ latencyMs: 60 }), await place({ text: "word ".repeat(500), paceMs: 100 })]

@@ -104,7 +104,7 @@ describe("a conversation", () => {
     expect((await send("GET", `/v1/conversations/${id}/items`)).text).toContain("secret words")
   })
 
-  it("that is full is continued neither by a request nor by items", { timeout: 60_000 }, async () => {
+  it("that is full is continued neither by a request nor by items", { timeout: 180_000 }, async () => {
     const { id } = await openai.conversations.create({})
     const item = { role: "user", content: "x".repeat(1_000_000) }
     let added = await send("POST", `/v1/conversations/${id}/items`, { items: [item] })

@@ -120,7 +120,7 @@ describe("a request for embeddings", () => {
     expect([reply.status, errorIn(reply)["code"]]).toEqual([502, "upstream_invalid_response"])
   })
 
-  it("of many texts is read by a thread of its own, and answered whole", { timeout: 30_000 }, async () => {
+  it("of many texts is read by a thread of its own, and answered whole", { timeout: 180_000 }, async () => {
     const input = Array.from({ length: 1_500 }, (_, i) => `text ${i} ${"word ".repeat(40)}`)
     const reply = await embed({ model: "lab/em-large", input, dimensions: 2, metadata: { disabledGuardrails: true, mine: 1 } })
     expect(vectorsIn(reply).data.length).toBe(1_500)

@@ -100,7 +100,7 @@ describe("media by URL", () => {
     expect(asked.length - said).toBe(3)
   })
 
-  it("of a large request are fetched as well", { timeout: 20_000 }, async () => {
+  it("of a large request are fetched as well", { timeout: 180_000 }, async () => {
     const data = "A".repeat(4 * 1024 * 1024)
     const reply = await embed([image(at("/picture.png")), { type: "image", source: { type: "base64", data, media_type: "image/png" } }])
     expect(reply.status).toBe(200)

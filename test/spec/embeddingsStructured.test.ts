@@ -61,7 +61,7 @@ describe("structured items are refused", () => {
     expect((await lab.rows(reply)).reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0)).toBe(0)
   })
 
-  it("for more than 8 MiB in an item and more than 16 MiB in all", { timeout: 30_000 }, async () => {
+  it("for more than 8 MiB in an item and more than 16 MiB in all", { timeout: 180_000 }, async () => {
     const long = await embed({ model: omni, input: [inline(8 * 1024 * 1024 + 3)] })
     expect([long.status, errorIn(long)["param"]]).toEqual([400, "input[0].source.data"])
     const many = await embed({ model: omni, input: [inline(5.5 * 1024 * 1024), inline(5.5 * 1024 * 1024), inline(5.2 * 1024 * 1024)] })
@@ -137,7 +137,7 @@ describe("structured items", () => {
     expect([audio.status, errorIn(audio)["message"]]).toEqual([400, "Model 'multimodalembedding@001' does not embed audio: it reads text, image, video."])
   })
 
-  it("of 15 MiB are taken, in a thread", { timeout: 30_000 }, async () => {
+  it("of 15 MiB are taken, in a thread", { timeout: 180_000 }, async () => {
     const reply = answered(await embed({ model: "jina/jina-clip-v2", input: [inline(7.5 * 1024 * 1024), inline(7.5 * 1024 * 1024)] }))
     expect(reply.data.length).toBe(2)
   })

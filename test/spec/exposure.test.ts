@@ -132,7 +132,7 @@ const wrongRows = async (requireLogin: boolean): Promise<ReadonlyArray<string>> 
 describe("the authorization table: origin, host and proxy", () => {
   it("holds for every route while management needs a login", async () => {
     expect(await wrongRows(true)).toEqual([])
-  }, 120_000)
+  }, 300_000)
 
   it("holds for every route while management is open: what grants rights stays closed", async () => {
     const { operator } = lab.gateway
@@ -142,7 +142,7 @@ describe("the authorization table: origin, host and proxy", () => {
     expect((await operator.call<{ total: number }>("GET", "/api/keys")).total).toBe(before)
     expect((await operator.call<{ tokens: ReadonlyArray<unknown> }>("GET", "/api/cli/tokens")).tokens).toEqual([])
     await operator.call("PUT", "/api/settings/require-login", { requireLogin: true })
-  }, 120_000)
+  }, 300_000)
 
   it("is kept by paths without a route and by what is not ready, too", async () => {
     for (const path of ["/", "/nothing", "/v1/nothing", "/api/health/ping"]) {

@@ -75,5 +75,5 @@ describe.concurrent("a stream that falls silent", () => {
       const response = await openai.responses.stream({ model: responses.id, input: "Say something." }).finalResponse()
       expect(response.output_text).not.toBe("")
     }
-  }, 30_000)
+  }, 180_000)
 })

@@ -153,7 +153,7 @@ describe.skipIf(!canStartRedis())("over nodes that share a Redis", () => {
       const provider = await operator.createNode({ prefix: "lab", baseUrl: `${lab.sim.url}/v1` })
       await operator.createConnection({ provider, apiKey: "shared-credential-1234567890" })
     }
-  }, 180_000)
+  }, 300_000)
   afterAll(async () => {
     for (const gateway of [one, two, doomed]) await gateway.close()
     await redis.stop()

@@ -156,7 +156,7 @@ const heard = async (marker: string) => {
 const sha = (credential: string) => Crypto.hash("sha256", credential, "hex")
 
 describe("the rights of a key over HTTP", () => {
-  it("no upstream call ends at a model or connection that its key may not use, and what it may use it gets", { timeout: 60_000 }, async () => {
+  it("no upstream call ends at a model or connection that its key may not use, and what it may use it gets", { timeout: 180_000 }, async () => {
     const asked = [...single.keys(), ...comboIds, ...comboIds, "auto", "auto/fast", "auto/cheap"]
     let reached = 0
     let refused = 0

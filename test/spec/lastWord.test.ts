@@ -110,5 +110,5 @@ describe("a whole answer for a client that wanted a stream", () => {
     expect(await lab.rows(reply)).toMatchObject([{ outcome: "completed" }])
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
-  }, 30_000)
+  }, 180_000)
 })

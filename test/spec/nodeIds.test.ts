@@ -152,7 +152,7 @@ beforeAll(async () => {
     "/v1/accounts/{id}/limits": connection, "/v1/auto-combo/{channel}/candidates": "auto", "/v1/models/{id}": `${prefix}/own-model`,
     "/v1/providers/{id}/limits": nodeId, "/v1/providers/{provider}/models": prefix, "/v1beta/models/{id}": `${prefix}/own-model`
   })
-}, 120_000)
+}, 300_000)
 afterAll(async () => {
   streaming?.leave()
   await gateway.close()

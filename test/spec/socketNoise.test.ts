@@ -30,7 +30,7 @@ const frame = (opcode: number, payload: Buffer, isLast = true): Buffer => {
 const whole = { "/v1/ws": { type: "request", id: "1", payload: { model: "lab/noise", messages } }, other: { type: "response.create", model: "lab/noise", input: "x" } } as const
 
 describe("every socket", () => {
-  it.each(paths)("%s survives random bytes, frames and damaged requests", { timeout: 60_000 }, async (path) => {
+  it.each(paths)("%s survives random bytes, frames and damaged requests", { timeout: 180_000 }, async (path) => {
     const random = chance()
     const bytes = (most: number): Buffer => Buffer.from(Array.from({ length: random.below(most) }, () => random.below(256)))
     const damaged = (): Buffer => {
@@ -91,7 +91,7 @@ describe("every socket", () => {
 })
 
 describe("a gateway that stops", () => {
-  it("closes idle sockets at once, and ends running streams with an error frame and their row", { timeout: 60_000 }, async () => {
+  it("closes idle sockets at once, and ends running streams with an error frame and their row", { timeout: 180_000 }, async () => {
     const sim = await startSim({ models: { "*": {} } })
     await sim.rule({ match: { model: "held" }, script: { hangAfter: { frames: 2 } } })
     const gateway = await inProcess({ environment: { SHUTDOWN_TIMEOUT_MS: "300" } })

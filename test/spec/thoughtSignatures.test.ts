@@ -127,5 +127,5 @@ describe.skipIf(!canStartRedis())("over nodes that share a Redis", () => {
       for (const node of nodes) await node.close()
       await redis.stop()
     }
-  }, 180_000)
+  }, 300_000)
 })

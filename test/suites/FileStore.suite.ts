@@ -37,7 +37,7 @@ export const suite = (name: string, layer: Layer.Layer<FileStore>, remains: () =
         yield* store.remove(id)
       }
       assert.deepStrictEqual(remains(), [])
-    }), 60_000)
+    }), 180_000)
 
     it.effect("nothing can be read of a file before all of it is written", () => Effect.gen(function*() {
       const store = yield* FileStore

@@ -12,7 +12,7 @@ export const root = fileURLToPath(new URL("../../..", import.meta.url))
 /** ms that any wait may take; what a start needs on an idle machine is a hundredth of it. */
 const patience = 100_000
 
-vi.setConfig({ testTimeout: 120_000 })
+vi.setConfig({ testTimeout: 300_000 })
 
 export interface Options {
   readonly cwd?: string

@@ -95,7 +95,7 @@ describe("a gateway with a configuration file", () => {
     sim = await startSim()
     write(whole())
     gateway = await inProcess({ environment })
-  }, 120_000)
+  }, 300_000)
   afterAll(async () => {
     await gateway?.close()
     await sim?.stop()
@@ -293,5 +293,5 @@ webhooks:
     } finally {
       await other.close()
     }
-  }, 60_000)
+  }, 180_000)
 })

@@ -30,7 +30,7 @@ beforeAll(async () => {
   // Beside it: another provider that is served by the same simulator, so that nothing but the connection tells the two apart.
   const node = await gateway.operator.createNode({ prefix: "lab", baseUrl: `${Context.get(gateway.services(), SimulatorAddress).url}/v1` })
   await gateway.operator.createConnection({ provider: node, apiKey: "sk-of-another-provider" })
-}, 60_000)
+}, 180_000)
 afterAll(() => gateway?.close())
 afterEach(async () => {
   for (const { endedAt, id } of (await list()).drills) if (endedAt === null) await stop(id)
@@ -74,7 +74,7 @@ describe("a fire drill", () => {
     expect((await waiting).status).not.toBe(504)
     await api("POST", "/api/resilience/reset", {})
     await well()
-  }, 60_000)
+  }, 180_000)
 
   it("half-stream: an answer breaks off behind its first words, whole or streamed, and the breaker counts it", async () => {
     await start("half-stream")
@@ -134,5 +134,5 @@ describe("a fire drill", () => {
     await gateway.restart()
     expect((await list()).drills).toEqual([])
     expect((await ask("sim/echo")).status).toBe(200)
-  }, 60_000)
+  }, 180_000)
 })

@@ -62,5 +62,5 @@ describe.skipIf(server === null)("the Redis limit store", () => {
       }
       await Effect.runPromise(redis.command("FLUSHALL", []))
     }
-  }, 60_000)
+  }, 180_000)
 })

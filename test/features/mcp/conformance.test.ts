@@ -25,7 +25,7 @@ afterAll(async () => {
 })
 
 describe("conformance", () => {
-  it("every scenario passes, except those of the baseline", { timeout: 180_000 }, async () => {
+  it("every scenario passes, except those of the baseline", { timeout: 300_000 }, async () => {
     const { code, text } = await new Promise<{ readonly code: number | null; readonly text: string }>((resolve, reject) => {
       const child = spawn(process.execPath, [suite, "server", "--url", `${lab.gateway.url}/api/mcp/stream`, "-o", out, "--expected-failures", path.join(import.meta.dirname, "conformance.yml")], {
         cwd: out, stdio: ["ignore", "pipe", "pipe"]

@@ -9,7 +9,7 @@ import { startToolServer, type ToolServer } from "#test/support/toolServer.ts"
 const { missing, postgres } = await findServers()
 afterAll(postgres.stop)
 
-describe.skipIf(missing !== null)("two nodes", { timeout: 60_000 }, () => {
+describe.skipIf(missing !== null)("two nodes", { timeout: 180_000 }, () => {
   let common: Ground
   let tools: ToolServer
   let one: InProcess
@@ -21,7 +21,7 @@ describe.skipIf(missing !== null)("two nodes", { timeout: 60_000 }, () => {
     const { environment } = common
     one = await inProcess({ environment: { ...environment, GATEWAY_NODE_ID: "tools-one" } })
     two = await inProcess({ environment: { ...environment, GATEWAY_NODE_ID: "tools-two" } })
-  }, 120_000)
+  }, 300_000)
   afterAll(async () => {
     await two.close()
     await one.close()

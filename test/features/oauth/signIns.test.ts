@@ -129,5 +129,5 @@ describe.skipIf(redis === null)("a sign-in without its Redis", () => {
     redis?.thaw()
     const done = yield* Effect.promise(() => eventually(() => Effect.runPromise(two.get(consented)), ({ status }) => status !== 503, "an answer of Redis"))
     assert.strictEqual(done.status, 200)
-  }), 30_000)
+  }), 180_000)
 })

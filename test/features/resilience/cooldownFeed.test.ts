@@ -67,7 +67,7 @@ describe.skipIf(server === null)("messages of the feed that are lost", () => {
     await heardOf(ears, "last")
     expect(ears.cleared.filter(({ model }) => model === "missed")).toEqual([])
     await ears.close()
-  }, 30_000)
+  }, 180_000)
 
   it("a Redis that lost everything clears nothing, and is heard again", async () => {
     const { node } = await open()
@@ -84,7 +84,7 @@ describe.skipIf(server === null)("messages of the feed that are lost", () => {
     await eventually(async () => ears.cleared.length, (count) => count > 0, "the clearing")
     expect(ears.cleared.map(({ model }) => model)).toEqual(["after-0"])
     await ears.close()
-  }, 30_000)
+  }, 180_000)
 
   it("bytes of another release are not believed", async () => {
     const { node, prefix } = await open()
@@ -100,5 +100,5 @@ describe.skipIf(server === null)("messages of the feed that are lost", () => {
     expect([ears.locked.length, late.locked.map(({ model }) => model)]).toEqual([1, ["good"]])
     await ears.close()
     await late.close()
-  }, 30_000)
+  }, 180_000)
 })

@@ -22,7 +22,7 @@ const withReader = <A>(bounds: Partial<PageReader.Options>, work: (reader: Reade
 const said = (reader: Reader, one: PageTask): Effect.Effect<string> =>
   Effect.match(reader.read(one), { onFailure: ({ message }) => message, onSuccess: ({ content }) => content })
 
-describe("a page", { timeout: 60_000 }, () => {
+describe("a page", { timeout: 180_000 }, () => {
   it("that takes too long costs its thread, and the next one is read", async () => {
     expect(await withReader({ threads: 1, readMs: 4_000 }, (reader) => Effect.gen(function*() {
       return [yield* said(reader, small), yield* said(reader, endless), yield* said(reader, small)]
