@@ -20,8 +20,9 @@ export const make = Effect.gen(function*() {
   const files = yield* FileRecords
   const store = yield* BatchStore
 
+  /** The next page is read while one is written. */
   const contentOf = (id: string, failed: boolean) => Stream.paginate(0, (after: number) => Effect.map(store.page(id, failed, after, PAGE_BYTES), (page) =>
-    page === null ? [[], Option.none<number>()] as const : [[Buffer.from(page.text)], Option.some(page.last)] as const))
+    page === null ? [[], Option.none<number>()] as const : [[Buffer.from(page.text)], Option.some(page.last)] as const)).pipe(Stream.buffer({ capacity: 1 }))
 
   /** Its id; null: no line ended so. */
   const writeOne = Effect.fnUntraced(function*(record: BatchRecord, kind: keyof typeof kinds) {

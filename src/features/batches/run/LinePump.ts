@@ -22,8 +22,8 @@ import type { Slots } from "./Slots.ts"
 
 /** Lines between two writes of the cursor: so many are read once more after a crash, and not asked again. */
 const CURSOR_EVERY = 64
-/** Lines that are begun before others have their turn: together they hold the loop for less than 1 ms. */
-const BEGIN_AT_ONCE = 8
+/** Lines that are begun before others have their turn: they hold the loop for about 2 ms, and share the turn's writes. */
+const BEGIN_AT_ONCE = 32
 /** Turns of the loop that answers are gathered for before they are stored: a statement costs as much as several lines. */
 const GATHER_TURNS = 16
 /** How often a line that was told to come later is asked again. */
