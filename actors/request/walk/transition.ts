@@ -8,7 +8,7 @@
  */
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import { Course, firstBack } from "./Course.ts"
-import type { CutReason, End, RequestEvent, Intent, WalkRules, State, RequestTransition, TryState } from "./RequestState.ts"
+import { type CutReason, type End, fresh, type RequestEvent, type Intent, type WalkRules, type State, type RequestTransition, type TryState } from "./RequestState.ts"
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"
 import { notAsked, type NextTarget as WalkStep } from "./Walk.ts"
 import type { PublicError } from "#schemas/errors.ts"
@@ -19,7 +19,10 @@ type Intents = Array<Intent>
 const none: ReadonlyArray<Intent> = []
 const disarm: Intent = { _tag: "DisarmHedge" }
 
-export const step = (state: State, event: RequestEvent, now: number, rules: WalkRules): RequestTransition => {
+export const step = (state: State, event: RequestEvent, now: number, rules: WalkRules): RequestTransition =>
+  plainStep(state, event, rules) ?? anyStep(state, event, now, rules)
+
+const anyStep = (state: State, event: RequestEvent, now: number, rules: WalkRules): RequestTransition => {
   switch (event._tag) {
     case "Started":
       return state.over ? [state, none] : enter(state, { index: 0, insists: false }, false, rules, [])
@@ -333,3 +336,35 @@ const defect = (state: State): RequestTransition => {
   if (!state.clientGone) intents.push({ _tag: "Abandon" })
   return [stopped, intents]
 }
+
+// ---- the way of most requests ---------------------------------------------------------------------------------------------------
+
+/**
+ * Most requests are called once and get their answer. They share the values of these steps, made once by the rules above, because a
+ * state never changes: steps of its own cost each request 1.5 kB.
+ */
+const plainStep = (state: State, event: RequestEvent, rules: WalkRules): RequestTransition | null => {
+  switch (event._tag) {
+    case "Started":
+      return state === fresh && !rules.lastResort && rules.policyOf(0).hedgeDelayMs === null ? started : null
+    case "Ready":
+      return state === started[0] && event.id === 0 ? called : null
+    case "Committed":
+      return state === called[0] && event.id === 0 ? streaming : null
+    case "Ended":
+      if (event.id !== 0 || event.end.error !== null || event.end.outcome !== "completed") return null
+      if (event.end.committed) return state === streaming[0] ? streamed : null
+      return state === called[0] ? answered : null
+    default:
+      return null
+  }
+}
+
+const only = tryOf(fresh, 0, false, false)
+const answer: End = { outcome: "completed", error: null, retryable: false, repeatable: false, rejected: false, committed: false, phase: null, upstreamStatus: 200 }
+
+const started: RequestTransition = [{ ...fresh, primary: only, tries: 1 }, [{ _tag: "Prepare", id: only.id, index: only.index, passesGuesses: false }]]
+const called = ready(started[0], { _tag: "Ready", id: only.id })
+const streaming = committed(called[0], { _tag: "Committed", id: only.id })
+const answered = decided(called[0], called[0].primary as TryState, answer, null, 0)
+const streamed = decided(streaming[0], streaming[0].primary as TryState, { ...answer, committed: true }, null, 0)
