@@ -13,7 +13,8 @@ import * as Fiber from "effect/Fiber"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import { type CallServices, runCall } from "#actors/ensemble/runCall.ts"
 import { type EnsemblePart, Tally } from "#actors/ensemble/Tally.ts"
-import type { Client, Inbound, RouteNotes } from "#actors/request/Inbound.ts"
+import * as Inbound from "#actors/request/Inbound.ts"
+import type { Client, RouteNotes } from "#actors/request/Inbound.ts"
 import type { LiveRequest } from "#actors/request/LiveRequest.ts"
 import { ClientStream } from "#actors/request/ClientStream.ts"
 import type { Interceptor } from "#actors/request/ports/Interceptor.ts"
@@ -43,7 +44,7 @@ export interface Given {
 
 /** One call with a client in memory, ready to be made; `given` is read when it is over. */
 export interface PreparedCall {
-  readonly inbound: Inbound
+  readonly inbound: Inbound.Inbound
   readonly given: () => Omit<Given, "target">
 }
 
@@ -67,7 +68,7 @@ export class Ensemble implements LiveRequest {
   readonly target = null
   readonly tally: Tally
   private readonly around: EnsembleServices
-  readonly inbound: Inbound
+  readonly inbound: Inbound.Inbound
   private readonly finished: (ok: boolean | null, latencyMs: number) => void
   private readonly work: (ensemble: Ensemble) => Effect.Effect<void>
   private readonly clientStream: ClientStream | null
@@ -88,7 +89,7 @@ export class Ensemble implements LiveRequest {
    * that begins early). `work` makes the calls. `finished` is called at the end; `ok` is null for a client that left.
    */
   constructor(
-    around: EnsembleServices, inbound: Inbound, work: (ensemble: Ensemble) => Effect.Effect<void>, finished: (ok: boolean | null, latencyMs: number) => void
+    around: EnsembleServices, inbound: Inbound.Inbound, work: (ensemble: Ensemble) => Effect.Effect<void>, finished: (ok: boolean | null, latencyMs: number) => void
   ) {
     const { services } = around
     this.around = around
@@ -149,7 +150,7 @@ export class Ensemble implements LiveRequest {
       const part: EnsemblePart = { role, cut: null }
       const first = call.inbound.targets[0] as Target
       if (this.isOver) return Effect.succeed({ answer: null, body: "", error: null, target: first })
-      return this.make({ ...call.inbound, interceptors: this.tally.interceptorsOf() }, part, timeoutMs, (actor) => ({ ...call.given(), target: actor.target }))
+      return this.make(Inbound.changed(call.inbound, { interceptors: this.tally.interceptorsOf() }), part, timeoutMs, (actor) => ({ ...call.given(), target: actor.target }))
     })
   }
 
@@ -173,7 +174,7 @@ export class Ensemble implements LiveRequest {
   }
 
   /** Makes the final call: it writes to the client itself. `interceptors` apply to this call alone. */
-  finish(last: Inbound, interceptors: ReadonlyArray<Interceptor> = []): Effect.Effect<void> {
+  finish(last: Inbound.Inbound, interceptors: ReadonlyArray<Interceptor> = []): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.isOver) {
         this.refuse(AttemptFailure.shuttingDown())
@@ -181,14 +182,13 @@ export class Ensemble implements LiveRequest {
       }
       const { face } = this.inbound
       this.handedOver = true
-      const inbound: Inbound = {
-        ...last,
+      const inbound = Inbound.changed(last, {
         client: this.lastClient,
         interceptors: [...this.tally.interceptorsOf(), ...interceptors],
         face: { ...face, errorBody: (error) => this.headIsOut ? Buffer.from(face.errorFrames(error)).toString("utf8") : face.errorBody(error) },
         // The row of this call is in the sum already: it is settled before its answer goes out.
         responseHeaders: (facts, notes) => last.responseHeaders({ ...facts, settled: facts.settled === null ? null : this.settled }, notes)
-      }
+      })
       return this.make(inbound, { role: "last", cut: null }, null, () => undefined)
     })
   }
@@ -260,7 +260,7 @@ export class Ensemble implements LiveRequest {
   }
 
   /** Runs one request actor; interrupting cuts it. */
-  private make<A>(inbound: Inbound, part: EnsemblePart, timeoutMs: number | null, given: (actor: RequestActor) => A): Effect.Effect<A> {
+  private make<A>(inbound: Inbound.Inbound, part: EnsemblePart, timeoutMs: number | null, given: (actor: RequestActor) => A): Effect.Effect<A> {
     let made: RequestActor | null = null
     const running = runCall(this.around, this.tally.servicesOf(part, timeoutMs), inbound, {
       began: (actor, fiber) => {

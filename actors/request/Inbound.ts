@@ -61,7 +61,7 @@ export interface RouteNotes {
   readonly skips: ReadonlyArray<SkipNote>
 }
 
-/** How the targets are walked, and the callbacks about it. */
+/** How the targets are walked, and the callbacks about it. A part of it is changed with `changedView`: a spread would lose methods. */
 export interface RouteView {
   readonly strategy: string
   readonly combo: string | null
@@ -78,7 +78,7 @@ export interface RouteView {
   readonly line: (notes: RouteNotes) => string
 }
 
-/** One admitted request with its plan. */
+/** One admitted request with its plan. A part of it is changed with `changed`: a spread would lose methods. */
 export interface Inbound {
   readonly requestId: string
   readonly client: Client
@@ -157,3 +157,54 @@ export interface RequestLimits {
   /** How long a stream is read on for its usage after the client left, under the policy drain-for-usage. */
   readonly drainForUsageMs: number
 }
+
+/** The request with some of it changed. */
+export const changed = (inbound: Inbound, change: Partial<Inbound>): Inbound => ({
+  requestId: inbound.requestId,
+  client: inbound.client,
+  face: inbound.face,
+  endpoint: inbound.endpoint,
+  requestedModel: inbound.requestedModel,
+  stream: inbound.stream,
+  forwardUsage: inbound.forwardUsage,
+  progress: inbound.progress,
+  ...(inbound.cache === undefined ? {} : { cache: inbound.cache }),
+  ...(inbound.since === undefined ? {} : { since: inbound.since }),
+  recovery: inbound.recovery,
+  key: inbound.key,
+  sessionTag: inbound.sessionTag,
+  targets: inbound.targets,
+  refusalOf: (target) => inbound.refusalOf(target),
+  route: inbound.route,
+  interceptors: inbound.interceptors,
+  prepare: inbound.prepare === undefined ? undefined : (target, partialText) => inbound.prepare?.(target, partialText) ?? null,
+  bodyFor: (target) => inbound.bodyFor(target),
+  omittedFor: (target) => inbound.omittedFor(target),
+  continuationFor: (target, partialText) => inbound.continuationFor(target, partialText),
+  dialectFor: (target) => inbound.dialectFor(target),
+  headersFor: (target) => inbound.headersFor(target),
+  askedBy: () => inbound.askedBy?.() ?? null,
+  queryFor: (target) => inbound.queryFor?.(target) ?? "",
+  namesAccount: (target) => inbound.namesAccount?.(target) === true,
+  tokenless: inbound.tokenless === true,
+  units: inbound.units,
+  timeouts: inbound.timeouts,
+  promptText: () => inbound.promptText(),
+  release: () => inbound.release(),
+  responseHeaders: (facts, notes) => inbound.responseHeaders(facts, notes),
+  errorHeaders: (error, fallbackAttempts, notes) => inbound.errorHeaders(error, fallbackAttempts, notes),
+  ...change
+})
+
+/** The view with some of it changed. */
+export const changedView = (view: RouteView, change: Partial<RouteView>): RouteView => ({
+  strategy: view.strategy,
+  combo: view.combo,
+  policy: view.policy,
+  lastResort: view.lastResort,
+  succeeded: (index) => view.succeeded(index),
+  finished: view.finished === null ? null : (ok, attempts, skipped, latencyMs) => view.finished?.(ok, attempts, skipped, latencyMs),
+  terminal: (error, attempts, skipped) => view.terminal(error, attempts, skipped),
+  line: (notes) => view.line(notes),
+  ...change
+})

@@ -382,8 +382,7 @@ export class RequestActor implements Waiting {
     services.telemetry.requestSettled(this.history.summary(inbound, {
       refusal, attempts, startedAt, now, headSent: this.reply.headSent, goneCode: clientGone ? this.goneCode : null
     }))
-    const { finished } = inbound.route
-    if (finished !== null) finished(clientGone ? null : this.history.completed, this.history.notes, this.history.skips, now - startedAt)
+    inbound.route.finished?.(clientGone ? null : this.history.completed, this.history.notes, this.history.skips, now - startedAt)
     for (const interceptor of inbound.interceptors) interceptor.closed()
     services.closed(this)
   }

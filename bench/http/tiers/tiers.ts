@@ -37,7 +37,7 @@ const rules: ReadonlyArray<readonly [RegExp, Tier]> = [
   [/^src\/(?:platform\/server\/responseHead|inference\/lane\/gatewayHeaders)|^actors\/request\/steps\/requestHeaders/, "headers"],
   [/^src\/(?:platform\/(?:server|gate)\/|FrontDoor|inferenceRoutes)/, "socket"],
   [/^src\/(?:inference\/lane\/(?:services\/Admission|bearerKey)|features\/keys\/|platform\/secrets\/)/, "auth"],
-  [/^src\/inference\/(?:lane\/(?:bodies\/|Intake|inbound)|conversations\/(?:ownBytes|encodeJob|ConversationEncoding))/, "body"],
+  [/^src\/inference\/(?:lane\/(?:bodies\/|Intake|PlannedRequest)|conversations\/(?:ownBytes|encodeJob|ConversationEncoding))/, "body"],
   [/^src\/(?:routing\/|providers\/|inference\/lane\/(?:services\/CurrentRouter|RouteReport))/, "plan"],
   [/^(?:actors\/(?:resilience|lease)\/|src\/features\/(?:resilience|leases)\/)/, "breaker"],
   [/^(?:actors\/limits\/|src\/features\/(?:limits|quotas)\/)/, "limits"],

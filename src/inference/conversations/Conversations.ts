@@ -5,12 +5,12 @@
  * only what must change (`model`, a stream's usage option) is spliced; towards another family it is decoded into the neutral
  * conversation once and encoded for each family that is tried.
  */
-import type { Inbound } from "#actors/request/Inbound.ts"
+import * as Inbound from "#actors/request/Inbound.ts"
 import { RequestActor } from "#actors/request/Request.ts"
 import * as Ensembles from "#src/inference/conversations/ensembles/Ensembles.ts"
 import * as Handoffs from "#src/inference/conversations/ensembles/Handoffs.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
-import { inboundOf } from "#src/inference/lane/inbound.ts"
+import { PlannedRequest } from "#src/inference/lane/PlannedRequest.ts"
 import * as Lane from "#src/inference/lane/Lane.ts"
 import type { Operation, Planned, Served } from "#src/inference/lane/Operation.ts"
 import type * as Stages from "#src/inference/lane/stages/Stages.ts"
@@ -56,8 +56,8 @@ export const operation = (services: ConversationServices, { codec, compacts, end
       if (Ensembles.isFor(to)) return Ensembles.begin(services, face, clientRequest, call, to, prompt, waited === undefined ? null : waited.since)
       if (to.combo === null) return null
       const encoding = new ConversationEncoding(services, call.codec, call.head, prompt, to, null, clientRequest.header("x-gateway-effort"))
-      const inbound = inboundOf(services, { face }, clientRequest, call, planned, encoding)
-      return ofCombo(services, call, planned, encoding, waited === undefined ? inbound : { ...inbound, since: waited.since }, Lane.sessionOf(clientRequest))
+      const inbound = new PlannedRequest(services, { face }, clientRequest, call, planned, encoding)
+      return ofCombo(services, call, planned, encoding, waited === undefined ? inbound : Inbound.changed(inbound, { since: waited.since }), Lane.sessionOf(clientRequest))
     }
   }
 }
@@ -66,12 +66,12 @@ export const route = (services: ConversationServices, entry: ConversationEndpoin
 
 /** A combo's request with what else goes with it: copies for its shadows, a hand-off of its session. */
 const ofCombo = (
-  services: ConversationServices, call: Stages.ConversationCall, { prompt, route: to }: Planned, encoding: ConversationEncoding, planned: Inbound, sessionId: string | null
+  services: ConversationServices, call: Stages.ConversationCall, { prompt, route: to }: Planned, encoding: ConversationEncoding, planned: Inbound.Inbound, sessionId: string | null
 ): Served => {
   const shadow = services.shadows.interceptorOf(services, call, to, planned)
   const session = services.handoffs.sessionOf(to, call, sessionId)
   const beside = [...(shadow === null ? [] : [shadow]), ...(session === null ? [] : [services.handoffs.recorder(session)])]
-  const inbound = beside.length === 0 ? planned : { ...planned, interceptors: [...planned.interceptors, ...beside] }
+  const inbound = beside.length === 0 ? planned : Inbound.changed(planned, { interceptors: [...planned.interceptors, ...beside] })
   return session !== null && Handoffs.mayBeDue(session, prompt)
     ? Handoffs.serve(services, call, session, encoding, prompt, inbound)
     : new RequestActor(services.request, inbound)

@@ -2,6 +2,7 @@
  * The way of every inference request, whatever kind it is of: admission, head, stages, plan, and then one request actor. A synchronous
  * prelude where nothing waits. What differs between kinds is their `Operation`.
  */
+import * as Inbound from "#actors/request/Inbound.ts"
 import { RequestActor } from "#actors/request/Request.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
@@ -14,7 +15,7 @@ import { releaseNothing } from "#src/platform/structures/HeldBytes.ts"
 import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import * as FormErrors from "./forms/formErrors.ts"
-import { inboundOf } from "./inbound.ts"
+import { PlannedRequest } from "./PlannedRequest.ts"
 import * as Intake from "./Intake.ts"
 import type { ClientRequest, Operation, Planned, Served } from "./Operation.ts"
 import * as TerminalErrors from "./terminalErrors.ts"
@@ -132,8 +133,8 @@ export const serve = <Head extends RequestHead, C extends Stages.AdmittedCall>(
 ): Served | PublicError => {
   const own = operation.serve?.(clientRequest, call, planned, waited) ?? null
   if (own !== null) return own
-  const inbound = inboundOf(services, operation, clientRequest, call, planned, operation.encode(call, planned, clientRequest, services.request.now()))
-  return new RequestActor(services.request, waited === undefined ? inbound : { ...inbound, since: waited.since })
+  const inbound = new PlannedRequest(services, operation, clientRequest, call, planned, operation.encode(call, planned, clientRequest, services.request.now()))
+  return new RequestActor(services.request, waited === undefined ? inbound : Inbound.changed(inbound, { since: waited.since }))
 }
 
 /** Where a request goes, or why it goes nowhere. */

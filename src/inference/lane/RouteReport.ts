@@ -250,14 +250,38 @@ export const views = (report: Report, routers: Routers, now: () => number, accou
 /** Plain JSON, as it leaves the gateway. */
 const jsonOf = (decision: Decision): DecisionView => JSON.parse(JSON.stringify({ ...decision, at: new Date(decision.at).toISOString() })) as DecisionView
 
-/** `key` and `face`: the caller and its format. */
-export const viewOf = (report: Report, route: Route, requestId: string, requestedModel: string, key: ApiKey | null, face: CallFormat): RouteView => ({
-  strategy: route.strategy,
-  combo: route.combo === null ? null : route.combo.name,
-  policy: route.policy,
-  lastResort: route.lastResort,
-  succeeded: route.succeeded,
-  finished: (ok, attempts, skipped, latencyMs) => {
+/** A route as the request sees it. A class, because each request has one: three closures cost it 0.2 kB. */
+class ReportedRoute implements RouteView {
+  readonly strategy: string
+  readonly combo: string | null
+  readonly policy: RouteView["policy"]
+  readonly lastResort: boolean
+  readonly succeeded: RouteView["succeeded"]
+  private readonly report: Report
+  private readonly route: Route
+  private readonly requestId: string
+  private readonly requestedModel: string
+  private readonly key: ApiKey | null
+  private readonly face: CallFormat
+  private readonly said: Terminal | undefined
+
+  constructor(report: Report, route: Route, requestId: string, requestedModel: string, key: ApiKey | null, face: CallFormat, said: Terminal | undefined) {
+    this.strategy = route.strategy
+    this.combo = route.combo === null ? null : route.combo.name
+    this.policy = route.policy
+    this.lastResort = route.lastResort
+    this.succeeded = route.succeeded
+    this.report = report
+    this.route = route
+    this.requestId = requestId
+    this.requestedModel = requestedModel
+    this.key = key
+    this.face = face
+    this.said = said
+  }
+
+  finished(ok: boolean | null, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>, latencyMs: number): void {
+    const { report, requestedModel, requestId, route } = this
     const { combo } = route
     if (combo === null && attempts.length <= 1 && skipped.length === 0 && route.order.skipped.length === 0 && ok !== false) return
     const at = report.now()
@@ -279,11 +303,28 @@ export const viewOf = (report: Report, route: Route, requestId: string, requeste
         }]
       })
     })
-  },
-  terminal: (error, attempts, skipped) =>
-    route.combo === null ? error : TerminalErrors.ofCombo(error, poolOf(route, attempts, skipped), report.rules(), () => report.leadsElsewhere(key, face, route.order.order)),
-  line: (notes) => lineOf(route, notes)
-})
+  }
+
+  terminal(error: PublicError, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>): PublicError {
+    const { face, key, report, route, said } = this
+    const told = route.combo === null
+      ? error
+      : TerminalErrors.ofCombo(error, poolOf(route, attempts, skipped), report.rules(), () => report.leadsElsewhere(key, face, route.order.order))
+    return said === undefined ? told : said(told, route)
+  }
+
+  line(notes: RouteNotes): string {
+    return lineOf(this.route, notes)
+  }
+}
+
+/** What a kind of request makes of a terminal error. */
+type Terminal = (error: PublicError, route: Route) => PublicError
+
+/** `key` and `face`: the caller and its format. */
+export const viewOf = (
+  report: Report, route: Route, requestId: string, requestedModel: string, key: ApiKey | null, face: CallFormat, terminal?: Terminal
+): RouteView => new ReportedRoute(report, route, requestId, requestedModel, key, face, terminal)
 
 const poolOf = (route: Route, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>, refused = route.refused()): TerminalErrors.TriedPool => ({
   poolSize: route.order.order.length + route.order.skipped.length + refused.length,

@@ -6,7 +6,7 @@ import { textOf } from "#actors/ensemble/instructions.ts"
 import { TargetTests } from "#src/inference/ports/TargetTests.ts"
 import { once } from "#actors/request/ports/WalkPolicy.ts"
 import { PublicError } from "#schemas/errors.ts"
-import { inboundOf } from "#src/inference/lane/inbound.ts"
+import { PlannedRequest } from "#src/inference/lane/PlannedRequest.ts"
 import { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import { ConversationEncoding } from "#src/inference/conversations/ConversationEncoding.ts"
 import { type ConversationServices, Conversing } from "#src/inference/conversations/ConversationServices.ts"
@@ -41,7 +41,7 @@ export const make = (services: ConversationServices): TargetTests["Service"] => 
     const encoding = new ConversationEncoding(services, codec, head, prompt, route)
     const conversation = encoding.decoded()
     if (conversation instanceof PublicError) return Effect.succeed({ statusCode: conversation.status, error: conversation.message, text: null, latencyMs: 0 })
-    const inbound = inboundOf(services, { face: Formats.faceOf(codec, true) }, { header: () => undefined, headers: [], query: "" }, call, { route, prompt }, encoding)
+    const inbound = new PlannedRequest(services, { face: Formats.faceOf(codec, true) }, { header: () => undefined, headers: [], query: "" }, call, { route, prompt }, encoding)
     const part = partOf({ services, codec, head, prompt, route, inbound }, { conversation, targets: [target], view: quietView(inbound.route, true) })
     const { limits, now } = services.request
     const { total } = limits.timeouts

@@ -1,13 +1,14 @@
 /** A planned request whose combo asks several models: its members, and the ensemble that serves it. */
 import { Ensemble } from "#actors/ensemble/Ensemble.ts"
 import * as Strategies from "#actors/ensemble/strategies.ts"
-import type { AttemptNote, Inbound, RouteView, SkipNote, RouteNotes } from "#actors/request/Inbound.ts"
+import * as Inbound from "#actors/request/Inbound.ts"
+import type { AttemptNote, RouteView, SkipNote, RouteNotes } from "#actors/request/Inbound.ts"
 import type { Face } from "#actors/request/ports/Face.ts"
 import { changed } from "#actors/request/ports/WalkPolicy.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { Conversation } from "#schemas/wire/conversation.ts"
-import { inboundOf } from "#src/inference/lane/inbound.ts"
+import { PlannedRequest } from "#src/inference/lane/PlannedRequest.ts"
 import type { ClientRequest } from "#src/inference/lane/Operation.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import { ConversationEncoding } from "#src/inference/conversations/ConversationEncoding.ts"
@@ -80,12 +81,11 @@ export const begin = (
     return { notes: [...attempts, ...notes], skips: [...skipped, ...skips] }
   }
   /** A call that writes to the client reports the whole. */
-  const telling = (inbound: Inbound): Inbound => ({
-    ...inbound,
+  const telling = (inbound: Inbound.Inbound): Inbound.Inbound => Inbound.changed(inbound, {
     responseHeaders: (facts, own) => inbound.responseHeaders(facts, allOf(own)),
     errorHeaders: (error, fallbackAttempts, own) => inbound.errorHeaders(error, fallbackAttempts, allOf(own))
   })
-  const alone = inboundOf(services, { face }, clientRequest, call, { route: report, prompt }, words)
+  const alone = new PlannedRequest(services, { face }, clientRequest, call, { route: report, prompt }, words)
   const whole: Whole = { services, codec, head, prompt, route, inbound: alone, words }
 
   const plan: Strategies.EnsemblePlan = {
@@ -99,15 +99,13 @@ export const begin = (
       call: (said: Conversation) => partOf(whole, {
         conversation: said,
         targets: candidates.map(({ target }) => target),
-        view: {
-          ...quietView(view, lastResort),
+        view: Inbound.changedView(quietView(view, lastResort), {
           ...(isPipeline ? { policy: changed(view.policy, (policy) => ({ ...policy, hedgeDelayMs: null, answers: null })) } : {}),
           finished: noting(candidates)
-        }
+        })
       })
     })),
-    last: (said) => lastCall(telling(inboundOf(services, { face }, clientRequest, call, { route: report, prompt }, saidInstead(whole, said))), last, {
-      ...view,
+    last: (said) => lastCall(telling(new PlannedRequest(services, { face }, clientRequest, call, { route: report, prompt }, saidInstead(whole, said))), last, Inbound.changedView(view, {
       line: (own) => view.line(allOf(own)),
       lastResort: last.lastResort,
       finished: noting(last.candidates),
@@ -115,7 +113,7 @@ export const begin = (
         const all = allOf({ notes, skips })
         return view.terminal(isPipeline ? Strategies.stepFailed(plan, plan.members.length - 1, error) : error, all.notes, all.skips)
       }
-    }),
+    })),
     terminal: (error) => view.terminal(error, attempts, skipped),
     direct: ({ answer, body, stream = null, target }) => !head.stream ? { stream: false, body } : {
       stream: true,
@@ -129,17 +127,15 @@ export const begin = (
     : combo.strategy === "debate" ? Strategies.debate(plan, config.debateTuning) : Strategies.pipeline(plan, combo.system_message)
   const around = { services: services.request, fork: services.fork, live: services.live }
   const shadow = services.shadows.interceptorOf(services, call, route, alone)
-  const inbound = {
-    ...lastCall(telling(alone), last, { ...view, line: (own) => view.line(allOf(own)) }),
+  const inbound = Inbound.changed(lastCall(telling(alone), last, Inbound.changedView(view, { line: (own) => view.line(allOf(own)) })), {
     ...(shadow === null ? {} : { interceptors: [...alone.interceptors, shadow] }),
     ...(since === null ? {} : { since })
-  }
+  })
   return new Ensemble(around, inbound, work, (ok, latencyMs) => view.finished?.(ok, attempts, skipped, latencyMs))
 }
 
-const lastCall = (inbound: Inbound, { candidates }: Last, view: RouteView): Inbound => ({
-  ...inbound, targets: candidates.map(({ target }) => target), route: view
-})
+const lastCall = (inbound: Inbound.Inbound, { candidates }: Last, view: RouteView): Inbound.Inbound =>
+  Inbound.changed(inbound, { targets: candidates.map(({ target }) => target), route: view })
 
 const lastOf = (seats: ReadonlyArray<Seat>): Last => ({
   candidates: seats.flatMap(({ candidates }) => candidates),

@@ -10,7 +10,7 @@
 import * as Effect from "effect/Effect"
 import { Ensemble } from "#actors/ensemble/Ensemble.ts"
 import * as Instructions from "#actors/ensemble/instructions.ts"
-import type { Inbound } from "#actors/request/Inbound.ts"
+import * as Inbound from "#actors/request/Inbound.ts"
 import type { Interceptor } from "#actors/request/ports/Interceptor.ts"
 import { alone, type SessionPlace, type SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
@@ -121,7 +121,7 @@ export const mayBeDue = (session: HandoffSession, prompt: Prompt): boolean =>
   session.last !== null && session.route.targets.some((target) => isDue(session, target, prompt))
 
 /** Serves a request on whose way a hand-off may be due: its target is known only when its turn comes. */
-export const serve = (services: ConversationServices, call: ConversationCall, session: HandoffSession, encoding: ConversationEncoding, prompt: Prompt, inbound: Inbound): Ensemble => {
+export const serve = (services: ConversationServices, call: ConversationCall, session: HandoffSession, encoding: ConversationEncoding, prompt: Prompt, inbound: Inbound.Inbound): Ensemble => {
   const { config, last, route } = session
   const { codec, head, key } = call
   const quiet = quietView(inbound.route, true)
@@ -165,17 +165,14 @@ export const serve = (services: ConversationServices, call: ConversationCall, se
       attemptSettled: () => undefined,
       closed: () => undefined
     }
-    const { finished } = inbound.route
-    return ensemble.finish({
-      ...inbound,
-      route: {
-        ...inbound.route,
+    return ensemble.finish(Inbound.changed(inbound, {
+      route: Inbound.changedView(inbound.route, {
         finished: (ok, attempts, skipped, latencyMs) => {
-          finished?.(ok, attempts, skipped, latencyMs)
+          inbound.route.finished?.(ok, attempts, skipped, latencyMs)
           if (handedOver !== null) services.report.noteHandoff(inbound.requestId, handedOver)
         }
-      }
-    }, [guide])
+      })
+    }), [guide])
   }
   // The last call tells the route's own view of its end.
   return new Ensemble({ services: services.request, fork: services.fork, live: services.live }, inbound, work, () => undefined)

@@ -7,7 +7,7 @@
  */
 import * as Effect from "effect/Effect"
 import { runCall } from "#actors/ensemble/runCall.ts"
-import type { Inbound } from "#actors/request/Inbound.ts"
+import * as Inbound from "#actors/request/Inbound.ts"
 import type { Interceptor } from "#actors/request/ports/Interceptor.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Services } from "#actors/request/Request.ts"
@@ -39,7 +39,7 @@ export class Shadows {
   }
 
   /** Sends the copies when the request was answered; null when this request has none, which is decided now. */
-  interceptorOf(services: ConversationServices, call: ConversationCall, route: Route, inbound: Inbound): Interceptor | null {
+  interceptorOf(services: ConversationServices, call: ConversationCall, route: Route, inbound: Inbound.Inbound): Interceptor | null {
     const { combo, config } = route
     // A copy would go out without the lease that its original is fenced by.
     if (combo === null || config === null || call.lease !== undefined) return null
@@ -62,7 +62,7 @@ export class Shadows {
   }
 
   private send(
-    services: ConversationServices, call: ConversationCall, route: Route, real: Inbound, prompt: Prompt, model: string,
+    services: ConversationServices, call: ConversationCall, route: Route, real: Inbound.Inbound, prompt: Prompt, model: string,
     { number, timeoutMs }: { readonly number: number; readonly timeoutMs: number }
   ): void {
     const { codec, head } = call
@@ -74,9 +74,9 @@ export class Shadows {
     const conversation = new ConversationEncoding(services, codec, head, prompt, route).decoded()
     if (target === undefined || conversation instanceof PublicError) return
     const name = `${combo.name}#${mark}`
-    const inbound: Inbound = { ...real, requestId: `${real.requestId}.${mark}`, key: null, sessionTag: null, interceptors: [] }
+    const inbound = Inbound.changed(real, { requestId: `${real.requestId}.${mark}`, key: null, sessionTag: null, interceptors: [] })
     const { given, inbound: asked } = partOf({ services, codec, head, prompt, route, inbound }, {
-      conversation, targets: [target], view: { ...quietView(real.route, false), combo: name }
+      conversation, targets: [target], view: Inbound.changedView(quietView(real.route, false), { combo: name })
     })
     this.running++
     const over = (): void => {

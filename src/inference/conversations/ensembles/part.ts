@@ -1,7 +1,8 @@
 /** One call of a request beside the client's own: another conversation to given targets, its answer kept in memory. */
 import type { PreparedCall } from "#actors/ensemble/Ensemble.ts"
 import * as Instructions from "#actors/ensemble/instructions.ts"
-import type { Client, Inbound, RecoveryOptions, RouteView } from "#actors/request/Inbound.ts"
+import * as Inbound from "#actors/request/Inbound.ts"
+import type { Client, RecoveryOptions, RouteView } from "#actors/request/Inbound.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import { changed, once } from "#actors/request/ports/WalkPolicy.ts"
 import * as Errors from "#schemas/errors.ts"
@@ -27,7 +28,7 @@ export interface Whole {
   readonly prompt: Prompt
   readonly route: Pick<Route, "combo" | "config">
   /** As it would be served alone. */
-  readonly inbound: Inbound
+  readonly inbound: Inbound.Inbound
   /** The client's own words, whose effort every call has (X-Gateway-Effort); absent: none has one. */
   readonly words?: ConversationEncoding
 }
@@ -52,8 +53,7 @@ export const silent: Omit<Client, "respond"> = {
 }
 
 /** Walks its targets once, without callbacks. */
-export const quietView = (view: RouteView, lastResort: boolean): RouteView => ({
-  ...view,
+export const quietView = (view: RouteView, lastResort: boolean): RouteView => Inbound.changedView(view, {
   policy: changed(view.policy, ({ targetTimeoutMs }) => ({ ...once, targetTimeoutMs })),
   lastResort,
   succeeded: () => undefined,
@@ -84,8 +84,7 @@ export const partOf = (whole: Whole, { conversation, targets, view }: PartReques
   }
   let body: Uint8Array | string = ""
   return {
-    inbound: {
-      ...inbound,
+    inbound: Inbound.changed(inbound, {
       client: {
         ...silent,
         respond: (status, _headers, bytes) => {
@@ -128,7 +127,7 @@ export const partOf = (whole: Whole, { conversation, targets, view }: PartReques
       release: () => undefined,
       responseHeaders: () => noHeaders,
       errorHeaders: () => noHeaders
-    },
+    }),
     given: () => ({ answer: error === null && body !== "" ? answer : null, body, stream: large === null ? null : large.stream, error })
   }
 }

@@ -6,7 +6,8 @@
  */
 import * as Effect from "effect/Effect"
 import { Ensemble, type Given } from "#actors/ensemble/Ensemble.ts"
-import type { AttemptNote, RouteView, SkipNote } from "#actors/request/Inbound.ts"
+import * as Inbound from "#actors/request/Inbound.ts"
+import type { AttemptNote, SkipNote } from "#actors/request/Inbound.ts"
 import type { Face } from "#actors/request/ports/Face.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import * as Errors from "#schemas/errors.ts"
@@ -16,7 +17,7 @@ import { ConversationEncoding } from "#src/inference/conversations/ConversationE
 import type { ConversationServices } from "#src/inference/conversations/ConversationServices.ts"
 import * as Ensembles from "#src/inference/conversations/ensembles/Ensembles.ts"
 import { partOf, saidInstead, type Whole } from "#src/inference/conversations/ensembles/part.ts"
-import { inboundOf } from "#src/inference/lane/inbound.ts"
+import { PlannedRequest } from "#src/inference/lane/PlannedRequest.ts"
 import type { ClientRequest, Planned } from "#src/inference/lane/Operation.ts"
 import type { ConversationCall } from "#src/inference/lane/stages/Stages.ts"
 import type { ToolUser } from "#src/inference/ports/ServerTools.ts"
@@ -63,20 +64,19 @@ export const begin = (
   const own = new Set(offered.map(({ name }) => name))
   const equipped: Conversation = { ...asked, tools: [...asked.tools, ...offered.map(ToolTurns.functionOf)] }
 
-  const inbound = inboundOf(services, { face }, clientRequest, call, planned, words)
+  const inbound = new PlannedRequest(services, { face }, clientRequest, call, planned, words)
   const whole: Whole = { services, codec, head, prompt, route, inbound, words }
   const attempts: Array<AttemptNote> = []
   const skipped: Array<SkipNote> = []
-  const view: RouteView = {
-    ...inbound.route,
+  const view = Inbound.changedView(inbound.route, {
     terminal: (error) => error,
     finished: (_ok, tried, passed) => {
       attempts.push(...tried)
       skipped.push(...passed)
     }
-  }
+  })
   const notes = { notes: attempts, skips: skipped }
-  const told = { ...inbound, responseHeaders: (facts: Parameters<typeof inbound.responseHeaders>[0]) => inbound.responseHeaders(facts, notes) }
+  const told = Inbound.changed(inbound, { responseHeaders: (facts) => inbound.responseHeaders(facts, notes) })
 
   /** The answer in the client's words, as a stream where it asked for one. */
   const directOf = ({ body, stream = null, target }: Given, answer: Answer, isWhole: boolean) => {
@@ -104,8 +104,10 @@ export const begin = (
   const turn = (ensemble: Ensemble, said: Conversation, number: number): Effect.Effect<void> => {
     if (number > services.toolLoopSteps) {
       const encoding = saidInstead(whole, ToolTurns.lastOf(said))
-      const last = inboundOf(services, { face }, clientRequest, call, planned, encoding)
-      return ensemble.finish({ ...last, route: { ...view, terminal: (error) => inbound.route.terminal(error, attempts, skipped), line: () => inbound.route.line(notes) } })
+      const last = new PlannedRequest(services, { face }, clientRequest, call, planned, encoding)
+      return ensemble.finish(Inbound.changed(last, {
+        route: Inbound.changedView(view, { terminal: (error) => inbound.route.terminal(error, attempts, skipped), line: () => inbound.route.line(notes) })
+      }))
     }
     return Effect.flatMap(ensemble.ask(partOf(whole, { conversation: said, targets: inbound.targets, view }), "turn"), (given) => {
       const { answer } = given
@@ -123,6 +125,6 @@ export const begin = (
   }
 
   const around = { services: services.request, fork: services.fork, live: services.live }
-  return new Ensemble(around, since === null ? told : { ...told, since }, (ensemble) => turn(ensemble, equipped, 1),
+  return new Ensemble(around, since === null ? told : Inbound.changed(told, { since }), (ensemble) => turn(ensemble, equipped, 1),
     (ok, latencyMs) => inbound.route.finished?.(ok, attempts, skipped, latencyMs))
 }
