@@ -2,9 +2,9 @@
  * One attempt: one wire call to one target, from its start record to the moment it is decided.
  *
  * A plain callback machine, because a stream's chunks must cost nothing but a tap and a write. The request actor holds it in
- * one `Effect.callback`; the machine calls `done` exactly once and never again touches the client after it.
+ * one `Effect.callback`; the machine calls `ended` exactly once and never again touches the client after it.
  */
-import type { AttemptEnd, AttemptOptions } from "#actors/request/steps/attemptValues.ts"
+import type { AttemptOptions, AttemptOwner } from "#actors/request/steps/attemptValues.ts"
 import * as HeldStream from "#actors/request/HeldStream.ts"
 import type { AnswerReader } from "#actors/request/ports/AnswerCheck.ts"
 import type { Body } from "#actors/request/ports/Body.ts"
@@ -13,35 +13,38 @@ import type { Ledger } from "#actors/request/ports/Ledger.ts"
 import type { Phase, Upstream, UpstreamCall, UpstreamFailure, UpstreamHandler } from "#actors/request/ports/Upstream.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import * as AnswerReading from "#actors/request/steps/answerReading.ts"
+import * as Resumption from "#actors/request/Resumption.ts"
 import * as RequestHeaders from "#actors/request/steps/requestHeaders.ts"
 import { type Answered, WholeAnswer } from "#actors/request/steps/WholeAnswer.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Outcome } from "#schemas/records/LedgerRow.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 
-export type { AttemptClient, AttemptEnd, AttemptOptions } from "#actors/request/steps/attemptValues.ts"
+export type { AttemptClient, AttemptEnd } from "#actors/request/steps/attemptValues.ts"
 
 /** After the final event the upstream has this long to end its body, ms, so that its socket can be used again. */
 const lingerMs = 1_000
 
 const noText = () => ""
 const noBytes = new Uint8Array(0)
+const noHeaders: ReadonlyArray<string> = []
 
 export class Attempt implements UpstreamHandler, Answered {
   readonly options: AttemptOptions
-  private readonly done: (end: AttemptEnd) => void
+  private readonly owner: AttemptOwner
   private call: UpstreamCall | null = null
   private upstream: Upstream["Service"] | null = null
   ended = false
   private opened = false
   status = 0
   /** Of the upstream's response, flat; empty before the head. */
-  headers: ReadonlyArray<string> = []
+  headers = noHeaders
   /** Set once the response is known to be a stream that is forwarded. */
   tap: StreamTap | null = null
   /** Reads a stream that is held until its end, for the rules of its combo. */
   private reader: AnswerReader | null = null
-  private readonly held = new HeldStream.HeldStream()
+  /** What is held back before the commit point; null while nothing was. */
+  private held: HeldStream.HeldStream | null = null
   /** What is no stream. */
   private whole: WholeAnswer | null = null
   private bytesOut = 0
@@ -62,10 +65,12 @@ export class Attempt implements UpstreamHandler, Answered {
   private firstContentAt: number | null = null
   private sentAt: number | null = null
   private headAt: number | null = null
+  /** Made when the client is behind for the first time. */
+  private drained: (() => void) | null = null
 
-  constructor(options: AttemptOptions, done: (end: AttemptEnd) => void) {
+  constructor(options: AttemptOptions, owner: AttemptOwner) {
     this.options = options
-    this.done = done
+    this.owner = owner
     this.committed = options.continues
   }
 
@@ -120,7 +125,7 @@ export class Attempt implements UpstreamHandler, Answered {
     this.status = status
     this.headers = headers
     if (this.options.stream && StatusReason.isOk(status) && !AnswerReading.isPlainDocument(headers)) {
-      this.tap = this.options.makeTap()
+      this.tap = Resumption.tapOf(this.options.resumption, this.options.dialect, this.options.forwardUsage)
       if (this.options.check?.holds === true) this.reader = this.options.dialect.makeReader()
     }
   }
@@ -159,7 +164,7 @@ export class Attempt implements UpstreamHandler, Answered {
     if (tap.terminal && !this.concluded && !this.ended) {
       this.concluded = true
       // The end of the body is nearly always in the same read; if not, the client does not wait for it.
-      setImmediate(this.conclude)
+      setImmediate(() => this.conclude())
     }
   }
 
@@ -168,14 +173,14 @@ export class Attempt implements UpstreamHandler, Answered {
     if (tap.alive) this.call?.useful()
     if (!tap.useful || this.spoke) return
     this.spoke = true
-    this.options.speaks()
+    this.owner.speaks()
   }
 
   /**
    * The upstream sent its final event but has not ended its body: the attempt is decided, and the socket gets a short time to
    * become free.
    */
-  private readonly conclude = (): void => {
+  private conclude(): void {
     if (this.ended) return
     this.onEnd()
     if (this.paused) this.call?.resume()
@@ -237,7 +242,7 @@ export class Attempt implements UpstreamHandler, Answered {
       this.holdWhole(tap, out)
       return
     }
-    if (this.options.holdMs > 0 && !tap.terminal && this.held.bytes + out.length <= HeldStream.RECOVERABLE_BYTES) {
+    if (this.options.holdMs > 0 && !tap.terminal && (this.held?.bytes ?? 0) + out.length <= HeldStream.RECOVERABLE_BYTES) {
       this.hold(out, HeldStream.MOST_BYTES)
       this.call?.useful()
       this.holdTimer ??= setTimeout(() => this.release(), this.options.holdMs)
@@ -253,14 +258,14 @@ export class Attempt implements UpstreamHandler, Answered {
     if (this.ended || this.committed) return
     this.stopHolding()
     this.commit()
-    for (const chunk of this.held.take()) this.forward(chunk)
+    if (this.held !== null) for (const chunk of this.held.take()) this.forward(chunk)
   }
 
   /** Keeps content for the rules of the combo, which need the whole answer. */
   private holdWhole(tap: StreamTap, out: Uint8Array): void {
     this.firstContentAt ??= this.options.now()
     this.call?.useful()
-    if (this.held.bytes + out.length > HeldStream.CHECKED_BYTES) this.reject("maxCheckedBytes", null)
+    if ((this.held?.bytes ?? 0) + out.length > HeldStream.CHECKED_BYTES) this.reject("maxCheckedBytes", null)
     else {
       this.hold(out, HeldStream.CHECKED_BYTES)
       if (tap.terminal) this.releaseWhole()
@@ -288,7 +293,7 @@ export class Attempt implements UpstreamHandler, Answered {
   }
 
   private commit(): void {
-    this.options.commit()
+    this.owner.commit()
     this.committed = true
     this.firstContentAt ??= this.options.now()
   }
@@ -300,17 +305,17 @@ export class Attempt implements UpstreamHandler, Answered {
     if (this.options.client.relay(chunk) || this.paused) return
     this.paused = true
     this.call?.pause()
-    this.options.client.onDrain(this.drained)
+    this.options.client.onDrain(this.drained ??= () => this.drain())
   }
 
-  private readonly drained = (): void => {
+  private drain(): void {
     if (!this.paused || this.ended) return
     this.paused = false
     this.call?.resume()
   }
 
   private hold(chunk: Uint8Array, limit: number): void {
-    if (this.held.push(chunk, limit)) return
+    if ((this.held ??= new HeldStream.HeldStream()).push(chunk, limit)) return
     this.call?.abort()
     this.finish("parse-error", AttemptFailure.tooLarge(this.options.target, limit), !this.committed, null)
   }
@@ -368,12 +373,12 @@ export class Attempt implements UpstreamHandler, Answered {
     const usage = said === null ? null : said.usage
     const units = said === null ? null : said.units ?? null
     const given = outcome === "completed" ? whole : null
-    this.held.take()
+    this.held?.take()
     this.stopHolding()
     this.whole?.close()
     tap?.close()
     this.reader?.close()
-    this.done({
+    this.owner.ended({
       outcome, error, retryable, phase, usage, units,
       usageIsPartial: usage !== null && tap !== null && tap.usageIsPartial === true,
       outputText: whole === null ? tap === null ? noText : () => tap.outputText() : whole.outputText,

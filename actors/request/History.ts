@@ -5,10 +5,11 @@ import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import * as RequestFacts from "./requestFacts.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
+const noNotes: ReadonlyArray<AttemptNote> = []
 const noSkips: ReadonlyArray<SkipNote> = []
 
 export class History implements RouteNotes {
-  readonly notes: Array<AttemptNote> = []
+  notes: ReadonlyArray<AttemptNote> = noNotes
   /** Targets that were passed over, once the first one did not answer. */
   skips: ReadonlyArray<SkipNote> = noSkips
   /** The newest row that says something of the request. */
@@ -16,7 +17,9 @@ export class History implements RouteNotes {
   private bytesOut = 0
 
   note(index: number, end: AttemptEnd, row: LedgerRow): void {
-    this.notes.push({ index, status: end.upstreamStatus, code: row.errorCode, ms: row.latencyMs })
+    const note = { index, status: end.upstreamStatus, code: row.errorCode, ms: row.latencyMs }
+    // A list of its size: one that grows takes room for seventeen.
+    this.notes = this.notes.length === 0 ? [note] : [...this.notes, note]
   }
 
   count(end: AttemptEnd, row: LedgerRow): void {
@@ -28,8 +31,8 @@ export class History implements RouteNotes {
     return this.newest !== null && this.newest.outcome === "completed"
   }
 
-  summary(inbound: Inbound, facts: Omit<RequestFacts.SummaryFacts, "bytesOut">): RequestSummary {
-    const summary = RequestFacts.summaryOf(inbound, this.newest, { ...facts, bytesOut: this.bytesOut })
+  summary(inbound: Inbound, facts: RequestFacts.SummaryFacts): RequestSummary {
+    const summary = RequestFacts.summaryOf(inbound, this.newest, facts, this.bytesOut)
     return this.completed && this.notes.length < 2 && this.skips.length === 0 ? summary : { ...summary, route: inbound.route.line(this) }
   }
 }

@@ -79,7 +79,9 @@ export class LiveRules implements WalkRules {
     return failure === null ? null : this.#ownFailures ??= new OwnFailures()
   }
 
-  readonly policyOf = (index: number): WalkPolicy => policyAt(this.policy, this.targetAt(index))
+  policyOf(index: number): WalkPolicy {
+    return policyAt(this.policy, this.targetAt(index))
+  }
 
   isSameModel(one: number, other: number): boolean {
     const a = this.targetAt(one)

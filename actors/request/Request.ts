@@ -30,7 +30,7 @@ import type { Soon } from "#actors/request/steps/andThen.ts"
 import * as CallOptions from "#actors/request/steps/callOptions.ts"
 import * as Readiness from "#actors/request/steps/readiness.ts"
 import * as Transition from "#actors/request/walk/transition.ts"
-import { Try } from "./Try.ts"
+import { Try, type TryOwner } from "./Try.ts"
 import type { PublicError } from "#schemas/errors.ts"
 
 export type { Services } from "./services.ts"
@@ -39,7 +39,7 @@ export type { Client, Inbound, RequestLimits, RecoveryOptions, ResponseFacts } f
 const started: RequestState.RequestEvent = { _tag: "Started" }
 
 /** A request that is being served: what the front end and a shutdown may do to it. */
-export class RequestActor implements Waiting {
+export class RequestActor implements Waiting, TryOwner {
   /** Place among the live requests. */
   rosterSlot = -1
   readonly inbound: Inbound
@@ -51,7 +51,7 @@ export class RequestActor implements Waiting {
   private readonly resumption: Resumption.Resumption | null
   private state = RequestState.fresh
   /** By their ids; null once nothing is needed of one. */
-  private readonly tries: Array<Try | null> = []
+  private readonly tries: Array<Try | null> = [null]
   /** The newest try's, or that of the answer that the client receives. */
   private currentTarget: Target
   /** Events that are being handled, one inside the other. */
@@ -74,18 +74,16 @@ export class RequestActor implements Waiting {
     services.telemetry.requestStarted(inbound.endpoint, inbound.stream)
   }
 
-  /** The whole exchange as one effect; the caller forks it under the front end's scope and hands the fiber to `attach`. */
-  readonly run: Effect.Effect<void> = Effect.onExit(
-    Effect.withFiber((fiber) => {
+  /** The whole exchange as one effect; the caller hands its fiber to `attach`. A finalizer beside `close` would cost 0.3 kB. */
+  get run(): Effect.Effect<void> {
+    return Effect.onExitPrimitive(Effect.withFiber<void>((fiber) => {
       this.fiber = fiber
       return Effect.callback<void>((resume) => {
         this.resume = resume
         this.hear(started)
-        return Effect.sync(() => this.hear({ _tag: "ShutDown" }))
       })
-    }),
-    (exit) => Effect.sync(() => this.close(exit))
-  )
+    }), (exit) => void this.close(exit))
+  }
 
   /** The target of the running or newest attempt. */
   get target(): Target {
@@ -113,7 +111,7 @@ export class RequestActor implements Waiting {
     this.fiber = fiber
   }
 
-  /** Interrupts the fiber and waits for its end: the registry's last resort when its scope closes. */
+  /** Interrupts the fiber and waits for its end. */
   get interrupted(): Effect.Effect<void> {
     return this.fiber === null ? Effect.void : Fiber.interrupt(this.fiber)
   }
@@ -251,7 +249,7 @@ export class RequestActor implements Waiting {
     if (!RequestState.isWaiting(this.state, id)) return null
     const target = this.rules.targetAt(index)
     const now = this.services.now()
-    const one = this.tries[id] ??= new Try(id, index, target, this.rules.startedAt, now)
+    const one = this.tries[id] ??= new Try(this, id, index, target, this.rules.startedAt, now)
     this.currentTarget = target
     one.stopWaiting = null
     const place = this.services.resilience.enter(target, now, passesGuesses, this.rules.ownFailures)
@@ -284,19 +282,20 @@ export class RequestActor implements Waiting {
   }
 
   private call(one: Try, attempt: number, continues: boolean): void {
-    const { id } = one
-    const { startedAt } = this.rules
-    const reaction: CallOptions.Reaction = {
-      client: this.reply.stream,
-      speaks: () => this.handle({ _tag: "Spoke", id }),
-      commit: () => this.handle({ _tag: "Committed", id })
-    }
     one.stopWaiting = null
-    one.call(CallOptions.of(one, this.inbound, this.services, { attempt, continues, startedAt }, this.resumption, reaction), this.services, (end) => this.ended(one, end))
+    one.call(CallOptions.of(one, this.inbound, this.services, this.reply.stream, this.resumption, attempt, continues), this.services)
+  }
+
+  speaks({ id }: Try): void {
+    this.handle({ _tag: "Spoke", id })
+  }
+
+  commits({ id }: Try): void {
+    this.handle({ _tag: "Committed", id })
   }
 
   /** The target's health is updated with a finished call before the next step is chosen. */
-  private ended(one: Try, end: AttemptEnd): void {
+  ended(one: Try, end: AttemptEnd): void {
     try {
       one.end = end
       if (end.repeatable) this.rules.moveToSecondPath(one.index)

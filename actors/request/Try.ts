@@ -1,7 +1,8 @@
 /**
  * What one try holds: its wait, its place at the target, its start record and its wire call, each given back or settled exactly once.
  */
-import { Attempt, type AttemptEnd, type AttemptOptions } from "./Attempt.ts"
+import { Attempt, type AttemptEnd } from "./Attempt.ts"
+import type { AttemptOptions, AttemptOwner } from "#actors/request/steps/attemptValues.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import type { Body } from "#actors/request/ports/Body.ts"
 import type { OwnFailures } from "./OwnFailures.ts"
@@ -18,7 +19,14 @@ import * as StatusReason from "#schemas/statusReason.ts"
 
 const nothing: ReadonlyArray<string> = []
 
-export class Try {
+/** The request, as a try tells it of its call. */
+export interface TryOwner {
+  speaks(one: Try): void
+  commits(one: Try): void
+  ended(one: Try, end: AttemptEnd): void
+}
+
+export class Try implements AttemptOwner {
   /** As in the request's state. */
   readonly id: number
   /** Place among the targets. */
@@ -42,13 +50,15 @@ export class Try {
   end: AttemptEnd | null = null
   /** Its final row; null before it is settled. */
   row: LedgerRow | null = null
+  private readonly owner: TryOwner
   private attempt: Attempt | null = null
   private start: AttemptStart | null = null
   private namesAccount = false
   /** Cuts a call that takes longer than its line allows. */
   private limit: ReturnType<typeof setTimeout> | null = null
 
-  constructor(id: number, index: number, target: Target, requestedAt: number, beganAt: number) {
+  constructor(owner: TryOwner, id: number, index: number, target: Target, requestedAt: number, beganAt: number) {
+    this.owner = owner
     this.id = id
     this.index = index
     this.target = target
@@ -63,10 +73,22 @@ export class Try {
     this.placedAt = now
   }
 
-  call(options: AttemptOptions, services: Services, done: (end: AttemptEnd) => void): void {
+  speaks(): void {
+    this.owner.speaks(this)
+  }
+
+  commit(): void {
+    this.owner.commits(this)
+  }
+
+  ended(end: AttemptEnd): void {
+    this.owner.ended(this, end)
+  }
+
+  call(options: AttemptOptions, services: Services): void {
     this.start = options.start
     this.namesAccount = options.namesAccount
-    const attempt = this.attempt = new Attempt(options, done)
+    const attempt = this.attempt = new Attempt(options, this)
     const executionMs = this.pass === null ? 0 : this.pass.executionMs ?? 0
     if (executionMs > 0) {
       this.limit = setTimeout(() => attempt.cut("gateway-timeout", AttemptFailure.executionTimeout(this.target, executionMs)), executionMs)

@@ -10,13 +10,26 @@ import { andThen, type Soon } from "./andThen.ts"
 import * as Interceptors from "./interceptors.ts"
 import * as TargetToken from "./targetToken.ts"
 
-/** Ready or Refused; `partialText`: of the answer that the call is to continue, null for a new answer. */
-export const of = (one: Try, inbound: Inbound, credentials: Pick<Credentials["Service"], "peek" | "token">, partialText: string | null): Soon<RequestEvent> =>
-  andThen(tokenFor(one, credentials), (refused) => refused !== null ? refused : andThen(
-    // A large body is made elsewhere, while others are served.
-    inbound.prepare === undefined ? null : inbound.prepare(one.target, partialText),
-    () => andThen(leaveFor(one, inbound), (refusal) => refusal ?? bodyFor(one, inbound, partialText))
-  ))
+/**
+ * Ready or Refused; `partialText`: of the answer that the call is to continue, null for a new answer. Closures are made only where
+ * something is waited for: those of a call that waits for nothing cost it 0.3 kB.
+ */
+export const of = (one: Try, inbound: Inbound, credentials: Pick<Credentials["Service"], "peek" | "token">, partialText: string | null): Soon<RequestEvent> => {
+  const refused = tokenFor(one, credentials)
+  return Effect.isEffect(refused) ? andThen(refused, (late) => withToken(late, one, inbound, partialText)) : withToken(refused, one, inbound, partialText)
+}
+
+const withToken = (refused: RequestEvent | null, one: Try, inbound: Inbound, partialText: string | null): Soon<RequestEvent> => {
+  if (refused !== null) return refused
+  // A large body is made elsewhere, while others are served.
+  const making = inbound.prepare === undefined ? null : inbound.prepare(one.target, partialText)
+  return making === null ? withLeave(leaveFor(one, inbound), one, inbound, partialText) : andThen(making, () => withLeave(leaveFor(one, inbound), one, inbound, partialText))
+}
+
+const withLeave = (refusal: Soon<RequestEvent | null>, one: Try, inbound: Inbound, partialText: string | null): Soon<RequestEvent> =>
+  Effect.isEffect(refusal)
+    ? andThen(refusal, (late) => late ?? bodyFor(one, inbound, partialText))
+    : refusal ?? bodyFor(one, inbound, partialText)
 
 /** Null once the try has its token, or needs none. */
 const tokenFor = (one: Try, credentials: Pick<Credentials["Service"], "peek" | "token">): Soon<RequestEvent | null> => {

@@ -32,7 +32,7 @@ export class Course {
   constructor(rules: WalkRules, from: Course | null) {
     this.#rules = rules
     this.skips = from === null ? [] : [...from.skips]
-    this.#walk = from === null ? new Walk(rules.size, rules.policy, rules.policyOf) : from.#walk.copy()
+    this.#walk = from === null ? new Walk(rules.size, rules.policy, (index) => rules.policyOf(index)) : from.#walk.copy()
     this.#saidBack = new Map(from === null ? [] : from.#saidBack)
     this.#earliestRetry = from === null ? null : from.#earliestRetry
     this.#siblingTried = from === null ? false : from.#siblingTried
