@@ -1,5 +1,6 @@
 /** The pair of a client's format and an upstream's: forwarded by bytes when they are the same, translated when they are not. */
-import type { AnswerFacts, Dialect, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
+import type { AnswerReader, AnswerView as View } from "#actors/request/ports/AnswerCheck.ts"
+import type { AnswerFacts, AnswerQuestion, AnswerRead, Dialect, StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Answer, Choice, Signature } from "#schemas/wire/conversation.ts"
 import * as AnswerView from "#src/wire/answerView.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
@@ -22,25 +23,124 @@ export interface Options extends Omit<EncoderOptions, "includeUsage"> {
   readonly readElsewhere?: Dialect["readElsewhere"]
 }
 
-/** `family` is forwarded unchanged; the client reads the same format. */
-export const passThrough = (face: ClientCodec, family: UpstreamCodec, options: Options): Dialect => ({
-  ...shared(face, family, options),
-  makeTap: (asked) => family.makePassThroughTap(asked, options),
-  readAnswer: (body) => {
+/**
+ * What both kinds of pairs do. Classes, because each call of a request has a dialect of which it uses two methods: nine closures cost it a
+ * kilobyte.
+ */
+abstract class Pair implements Dialect {
+  protected readonly face: ClientCodec
+  protected readonly family: UpstreamCodec
+  protected readonly options: Options
+
+  constructor(face: ClientCodec, family: UpstreamCodec, options: Options) {
+    this.face = face
+    this.family = family
+    this.options = options
+  }
+
+  abstract makeTap(asked: { readonly forwardUsage: boolean }): StreamTap
+  abstract readAnswer(body: Uint8Array): AnswerFacts | null
+  /** Called with each answer that is replayed. */
+  protected abstract note(answer: Answer): void
+
+  replayAnswer(body: Uint8Array, { forwardUsage }: { readonly forwardUsage: boolean }): AnswerFacts | null {
+    const { face, family, options } = this
+    return replayed(body, family, face, { ...options, includeUsage: forwardUsage }, (answer) => this.note(answer))
+  }
+
+  readError(body: Uint8Array): UpstreamErrorBody | null {
+    return readError(this.family, body)
+  }
+
+  readElsewhere(question: AnswerQuestion, done: AnswerRead): boolean {
+    return this.options.readElsewhere?.(question, done) ?? false
+  }
+
+  viewAnswer(body: Uint8Array): View | null {
+    const { face, family, options } = this
+    const parsed = parse(body)
+    const answer = parsed === null ? null : family.decodeAnswer(parsed)
+    if (answer === null || isError(answer)) return null
+    const same = face.name === family.name
+    return AnswerView.viewOf(answer, () => same ? parsed : AnswerView.documentOf(answer, face, { ...options, includeUsage: true }))
+  }
+
+  makeReader(): AnswerReader {
+    const { face, family, options } = this
+    return AnswerView.readerOf(face, family, { ...options, includeUsage: true })
+  }
+
+  makeRecoverableTap({ forwardUsage }: { readonly forwardUsage: boolean }): StreamTap {
+    return translatingTap(this.face, this.family, this.options, forwardUsage)
+  }
+
+  continueTap(broken: StreamTap): StreamTap {
+    if (!(broken instanceof TranslatingTap)) throw new Error("only a recoverable tap can be continued")
+    return broken.continued(this.family.makeDecoder)
+  }
+}
+
+/** The family is forwarded unchanged; the client reads the same format. */
+class PassThrough extends Pair {
+  makeTap(asked: { readonly forwardUsage: boolean }): StreamTap {
+    return this.family.makePassThroughTap(asked, this.options)
+  }
+
+  readAnswer(body: Uint8Array): AnswerFacts | null {
+    const { family, options } = this
     const parsed = parse(body)
     const facts = parsed === null ? null : family.readAnswer(parsed)
     if (parsed === null || facts === null) return null
     const { wholeAnswer } = family
-    return { ...facts, body: wholeAnswer === undefined ? body : wholeAnswer(asBuffer(body), parsed, options) ?? body }
-  },
-  replayAnswer: (body, { forwardUsage }) => replayed(body, family, face, { ...options, includeUsage: forwardUsage }),
-  readError: (body) => readError(family, body)
-})
+    return { usage: facts.usage, error: facts.error, outputText: facts.outputText, body: wholeAnswer === undefined ? body : wholeAnswer(asBuffer(body), parsed, options) ?? body }
+  }
 
-export const translating = (face: ClientCodec, upstream: UpstreamCodec, options: Options): Dialect => {
-  const family = options.tools === undefined || options.tools === null ? upstream : restoring(upstream, options.tools)
-  return translated(face, family, options)
+  protected note(): void {}
 }
+
+class Translating extends Pair {
+  makeTap({ forwardUsage }: { readonly forwardUsage: boolean }): StreamTap {
+    return translatingTap(this.face, this.family, this.options, forwardUsage)
+  }
+
+  readAnswer(body: Uint8Array): AnswerFacts | null {
+    const { face, family, options } = this
+    const parsed = parse(body)
+    const answer = parsed === null ? null : family.decodeAnswer(parsed)
+    if (answer === null) return null
+    if (isError(answer)) return failed(answer, body)
+    this.note(answer)
+    return {
+      usage: answer.usage, error: null, outputText: () => textOf(answer),
+      body: Buffer.from(face.encodeAnswer(answer, { ...options, includeUsage: true }))
+    }
+  }
+
+  protected note({ choices }: Answer): void {
+    const { remember } = this.options
+    if (remember === undefined) return
+    for (const { parts } of choices) for (const part of parts) if (part.kind === "toolCall" && part.signature !== null) remember(part.id, part.signature)
+  }
+}
+
+export const passThrough = (face: ClientCodec, family: UpstreamCodec, options: Options): Dialect => new PassThrough(face, family, options)
+
+export const translating = (face: ClientCodec, upstream: UpstreamCodec, options: Options): Dialect =>
+  new Translating(face, options.tools === undefined || options.tools === null ? upstream : restoring(upstream, options.tools), options)
+
+/** The dialect with another reader of whole answers; a spread would lose its methods. */
+export const readingBy = (dialect: Dialect, readAnswer: Dialect["readAnswer"]): Dialect => ({
+  readAnswer,
+  makeTap: (asked) => dialect.makeTap(asked),
+  makeRecoverableTap: (asked) => dialect.makeRecoverableTap(asked),
+  continueTap: (broken) => dialect.continueTap(broken),
+  pollOf: dialect.pollOf === undefined ? undefined : (reply) => dialect.pollOf?.(reply) ?? null,
+  replayAnswer: (body, asked) => dialect.replayAnswer(body, asked),
+  viewAnswer: (body) => dialect.viewAnswer(body),
+  makeReader: () => dialect.makeReader(),
+  readElsewhere: (question, done) => dialect.readElsewhere?.(question, done) ?? false,
+  readError: (body) => dialect.readError(body)
+})
 
 /** The family, its answers as the client's own tools would have been called. */
 const restoring = (family: UpstreamCodec, tools: Restored): UpstreamCodec => ({
@@ -52,52 +152,10 @@ const restoring = (family: UpstreamCodec, tools: Restored): UpstreamCodec => ({
   makeDecoder: (sink) => family.makeDecoder(new RestoringSink(sink, tools))
 })
 
-const translated = (face: ClientCodec, family: UpstreamCodec, options: Options): Dialect => ({
-  ...shared(face, family, options),
-  makeTap: ({ forwardUsage }) => translatingTap(face, family, options, forwardUsage),
-  readAnswer: (body) => {
-    const parsed = parse(body)
-    const answer = parsed === null ? null : family.decodeAnswer(parsed)
-    if (answer === null) return null
-    if (isError(answer)) return failed(answer, body)
-    rememberCalls(answer, options)
-    return {
-      usage: answer.usage, error: null, outputText: () => textOf(answer),
-      body: Buffer.from(face.encodeAnswer(answer, { ...options, includeUsage: true }))
-    }
-  },
-  replayAnswer: (body, { forwardUsage }) => replayed(body, family, face, { ...options, includeUsage: forwardUsage }, (answer) => rememberCalls(answer, options)),
-  readError: (body) => readError(family, body)
-})
-
-const rememberCalls = ({ choices }: Answer, { remember }: Options): void => {
-  if (remember === undefined) return
-  for (const { parts } of choices) for (const part of parts) if (part.kind === "toolCall" && part.signature !== null) remember(part.id, part.signature)
-}
-
 const translatingTap = (face: ClientCodec, family: UpstreamCodec, options: Options, includeUsage: boolean): TranslatingTap =>
   new TranslatingTap(family.makeDecoder, face.makeEncoder({ ...options, includeUsage }), family.emptyAnswers === true, null, options.remember)
 
-type Shared = Pick<Dialect, "readElsewhere" | "makeRecoverableTap" | "continueTap" | "viewAnswer" | "makeReader">
-
-const shared = (face: ClientCodec, family: UpstreamCodec, options: Options): Shared => ({
-  readElsewhere: options.readElsewhere,
-  viewAnswer: (body) => {
-    const parsed = parse(body)
-    const answer = parsed === null ? null : family.decodeAnswer(parsed)
-    if (answer === null || isError(answer)) return null
-    const same = face.name === family.name
-    return AnswerView.viewOf(answer, () => same ? parsed : AnswerView.documentOf(answer, face, { ...options, includeUsage: true }))
-  },
-  makeReader: () => AnswerView.readerOf(face, family, { ...options, includeUsage: true }),
-  makeRecoverableTap: ({ forwardUsage }) => translatingTap(face, family, options, forwardUsage),
-  continueTap: (broken) => {
-    if (!(broken instanceof TranslatingTap)) throw new Error("only a recoverable tap can be continued")
-    return broken.continued(family.makeDecoder)
-  }
-})
-
-const replayed = (body: Uint8Array, family: UpstreamCodec, face: ClientCodec, options: EncoderOptions, note: (answer: Answer) => void = () => {}): AnswerFacts | null => {
+const replayed = (body: Uint8Array, family: UpstreamCodec, face: ClientCodec, options: EncoderOptions, note: (answer: Answer) => void): AnswerFacts | null => {
   const parsed = parse(body)
   const answer = parsed === null ? null : family.decodeAnswer(parsed)
   if (answer === null) return null

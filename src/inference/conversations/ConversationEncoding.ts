@@ -4,13 +4,12 @@ import type { Dialect } from "#actors/request/ports/Face.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Conversation, Signature } from "#schemas/wire/conversation.ts"
-import * as Answers from "#src/inference/lane/bodies/answers.ts"
 import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
-import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import type { Encoding } from "#src/inference/lane/Operation.ts"
 import * as ComboWords from "./comboWords.ts"
-import { answering, type PartSaid, type PartWanted, speaking, type EncodedBody } from "./conversationJobs.ts"
+import { speaking, type EncodedBody } from "./conversationJobs.ts"
+import { type AnswerServices, type EnsemblePart, ExpectedAnswer } from "./ExpectedAnswer.ts"
 import { jsonOf, repeatedOf, ruled, sentOf, splice } from "./ownBytes.ts"
 import type { ConversationServices } from "./ConversationServices.ts"
 import { type AutoEffort, autoEffort, effortEdits, shapeOf, unshown } from "#src/routing/auto/effort.ts"
@@ -26,13 +25,6 @@ import type { ClientCodec, RequestHead, TargetTraits, UpstreamCodec } from "#src
 import { writeRequest } from "#src/wire/writeRequest.ts"
 
 const nothing: ReadonlyArray<string> = []
-
-/** One answer of several. */
-export interface EnsemblePart {
-  readonly wanted: PartWanted
-  /** Of a large answer, before it is judged; null when there is nothing in it. */
-  readonly heard: (said: PartSaid | null) => void
-}
 
 /** What a combo says about its requests' bodies. */
 export interface EncodingRoute {
@@ -246,7 +238,7 @@ export class ConversationEncoding implements Encoding {
     const kept = PromptCache.cachesByMarks(family.name, traits.model)
       ? PromptCache.arranged(roomy, this.services.promptCache(), !Formats.isSame(this.codec.name, family.name))
       : roomy
-    const signed = this.losesSignatures(target) ? withRecalled(kept, family.name, this.recall) : kept
+    const signed = this.losesSignatures(target) ? withRecalled(kept, family.name, (callId) => this.recall(callId)) : kept
     const written = writeRequest(thinking === null ? signed : Thinking.ofConversation(signed, thinking), this.prompt, family, traits)
     if (written instanceof PublicError) return written
     this.omitted = written.omitted
@@ -270,22 +262,16 @@ export class ConversationEncoding implements Encoding {
   }
 
   /** `part`: what else is wanted of a large answer, and who hears of it. */
-  dialectFor(target: Target, { bodies, makeResponseId, request: { now } }: Pick<LaneServices, "bodies" | "makeResponseId" | "request">, part: EnsemblePart | null = null): Dialect {
-    const { codec, prompt, services: { signatures }, tools } = this
-    const model = target.publicModel
-    const request = repeatedOf(codec.name, prompt)
-    const remember = this.losesSignatures(target) ? (callId: string, signature: Signature) => signatures.remember(prompt.tenant, callId, signature) : undefined
-    return Formats.dialectOf(codec, Formats.family(target.wireFormat), {
-      model, tools, remember, request,
-      makeId: makeResponseId,
-      now: () => Math.floor(now() / 1000),
-      readElsewhere: (question, done) => Answers.ask(bodies, answering, question, (common) => ({
-        ...common, face: codec.name, family: target.wireFormat, model, tools, request, now: Math.floor(now() / 1000), part: part === null ? null : part.wanted
-      }), (said) => {
-        if (said !== null && remember !== undefined) for (const [callId, signature] of said.signatures) remember(callId, signature)
-        part?.heard(said === null ? null : said.part)
-      }, done)
-    })
+  dialectFor(target: Target, services: AnswerServices, part: EnsemblePart | null = null): Dialect {
+    const { codec, prompt, tools } = this
+    return Formats.dialectOf(codec, Formats.family(target.wireFormat), new ExpectedAnswer(
+      services, codec, target.wireFormat, part, target.publicModel, tools, repeatedOf(codec.name, prompt), this.losesSignatures(target) ? this.rememberer() : undefined
+    ))
+  }
+
+  private rememberer(): (callId: string, signature: Signature) => void {
+    const { prompt: { tenant }, services: { signatures } } = this
+    return (callId, signature) => signatures.remember(tenant, callId, signature)
   }
 
   /** The family signs tool calls, which the formats of other clients have no field for. */
@@ -293,7 +279,9 @@ export class ConversationEncoding implements Encoding {
     return target.wireFormat === "generateContent" && !Formats.isSame(this.codec.name, target.wireFormat)
   }
 
-  private readonly recall = (callId: string): Signature | null => this.services.signatures.recall(this.prompt.tenant, callId)
+  private recall(callId: string): Signature | null {
+    return this.services.signatures.recall(this.prompt.tenant, callId)
+  }
 
   private traitsOf(target: Target): TargetTraits {
     return {

@@ -8,6 +8,7 @@ import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { Encoding } from "#src/inference/lane/Operation.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
+import * as Dialects from "#src/wire/dialects.ts"
 import * as Formats from "#src/wire/formats.ts"
 import * as Json from "#src/wire/json/json.ts"
 import type { ClientCodec } from "#src/wire/WireFormat.ts"
@@ -72,15 +73,13 @@ export class Asked implements Encoding {
 
   dialectFor(target: Target, { makeResponseId, request }: Pick<LaneServices, "makeResponseId" | "request">): Dialect {
     const { codec, providerReply } = this.#words
-    return {
-      ...Formats.dialectOf(codec, Formats.family(target.wireFormat), {
-        model: target.publicModel, request: this.#prompt.parsed, makeId: makeResponseId, now: () => Math.floor(request.now() / 1000)
-      }),
-      readAnswer: (answer) => {
-        const said = answer.length > longestCount ? null : Json.parseRecord(Buffer.from(answer).toString("utf8"))
-        const reply = said === null ? null : providerReply(said, target)
-        return reply === null ? null : { usage: null, error: null, body: Buffer.from(reply), outputText: () => "" }
-      }
-    }
+    const dialect = Formats.dialectOf(codec, Formats.family(target.wireFormat), {
+      model: target.publicModel, request: this.#prompt.parsed, makeId: makeResponseId, now: () => Math.floor(request.now() / 1000)
+    })
+    return Dialects.readingBy(dialect, (answer) => {
+      const said = answer.length > longestCount ? null : Json.parseRecord(Buffer.from(answer).toString("utf8"))
+      const reply = said === null ? null : providerReply(said, target)
+      return reply === null ? null : { usage: null, error: null, body: Buffer.from(reply), outputText: () => "" }
+    })
   }
 }

@@ -10,10 +10,12 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { Answer, Conversation } from "#schemas/wire/conversation.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { PartSaid } from "#src/inference/conversations/answering.ts"
-import { type EnsemblePart, ConversationEncoding } from "#src/inference/conversations/ConversationEncoding.ts"
+import { ConversationEncoding } from "#src/inference/conversations/ConversationEncoding.ts"
+import type { EnsemblePart } from "#src/inference/conversations/ExpectedAnswer.ts"
 import { repeatedOf } from "#src/inference/conversations/ownBytes.ts"
 import type { ConversationServices } from "#src/inference/conversations/ConversationServices.ts"
 import type { Route } from "#src/routing/Router.ts"
+import * as Dialects from "#src/wire/dialects.ts"
 import * as Formats from "#src/wire/formats.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { promptText } from "#src/wire/neutral/promptText.ts"
@@ -111,16 +113,13 @@ export const partOf = (whole: Whole, { conversation, targets, view }: PartReques
       dialectFor: (target) => {
         const family = Formats.family(target.wireFormat)
         const dialect = encoding.dialectFor(target, services, own)
-        return {
-          ...dialect,
-          readAnswer: (bytes) => {
-            const parsed = Json.parseRecord(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"))
-            const read = parsed === null ? null : family.decodeAnswer(parsed)
-            large = null
-            answer = read !== null && "choices" in read ? read : null
-            return dialect.readAnswer(bytes)
-          }
-        }
+        return Dialects.readingBy(dialect, (bytes) => {
+          const parsed = Json.parseRecord(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"))
+          const read = parsed === null ? null : family.decodeAnswer(parsed)
+          large = null
+          answer = read !== null && "choices" in read ? read : null
+          return dialect.readAnswer(bytes)
+        })
       },
       promptText: () => promptText(conversation),
       // The client's words are needed until the last call.
