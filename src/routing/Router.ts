@@ -49,7 +49,7 @@ export interface Question {
   readonly now: number
   /** Absent = no context window is checked. */
   readonly tokensBeyond?: Moment["tokensBeyond"]
-  readonly mayBeShortened?: ContextWindow.Shortens
+  readonly mayBeShortened?: ContextWindow.Shortens | undefined
   /** Nothing is to be remembered of this question. */
   readonly dry?: boolean
   /** A combo names the model, and the key may ask for that combo: the model need not be on the key's lists, but must not be blocked. */

@@ -15,6 +15,8 @@ import { LargeBody } from "./LargeBody.ts"
 /** Largest whole (not streamed) answer. An error that is large is judged by its status alone. */
 const maxAnswerBytes = 64 * 1024 * 1024
 
+const nothing: ReadonlyArray<Uint8Array> = []
+
 /** The attempt that the answer is for. */
 export interface Answered {
   readonly options: AttemptOptions
@@ -35,7 +37,7 @@ export interface Answered {
 
 export class WholeAnswer {
   readonly #attempt: Answered
-  #held: Array<Uint8Array> = []
+  #held: Array<Uint8Array> | null = null
   #bytes = 0
   #large: LargeBody | null = null
   /** Null unless the upstream answers with jobs. */
@@ -54,7 +56,7 @@ export class WholeAnswer {
   push(chunk: Uint8Array): void {
     const attempt = this.#attempt
     this.#bytes += chunk.length
-    if (this.#bytes <= LARGE_BYTES) this.#held.push(Buffer.from(chunk))
+    if (this.#bytes <= LARGE_BYTES) this.#hold(Buffer.from(chunk))
     else if (!StatusReason.isOk(attempt.status)) {
       attempt.abort()
       this.#failWithStatus(null)
@@ -66,7 +68,7 @@ export class WholeAnswer {
 
   end(): void {
     const { options: { check, dialect, forwardUsage, stream }, status } = this.#attempt
-    const body = this.#large === null ? joinBytes(this.#held, this.#bytes) : this.#large.bytes
+    const body = this.#large === null ? joinBytes(this.#held ?? nothing, this.#bytes) : this.#large.bytes
     this.#forget()
     if (dialect.pollOf !== undefined && this.#asksAgain(body)) return
     if (!StatusReason.isOk(status)) {
@@ -93,15 +95,21 @@ export class WholeAnswer {
     this.#job?.stop()
   }
 
+  /** Most answers come in one piece: a list of its size, because one that grows takes room for seventeen. */
+  #hold(copy: Uint8Array): void {
+    if (this.#held === null) this.#held = [copy]
+    else this.#held.push(copy)
+  }
+
   #forget(): void {
-    this.#held = []
+    this.#held = null
     this.#bytes = 0
     this.#large = null
   }
 
   #beginLarge(headers: ReadonlyArray<string>): LargeBody {
-    const held = this.#held
-    this.#held = []
+    const held = this.#held ?? nothing
+    this.#held = null
     return new LargeBody(held, Math.min(Number(headerOf(headers, "content-length")) || 0, maxAnswerBytes))
   }
 

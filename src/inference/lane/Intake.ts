@@ -20,6 +20,7 @@ import * as InferenceCall from "./InferenceCall.ts"
 import * as LeaseErrors from "./leaseErrors.ts"
 import * as RouteReport from "./RouteReport.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
+import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import * as Form from "#src/wire/form/Form.ts"
 import * as FormReader from "#src/wire/form/FormReader.ts"
 import * as ContentCoding from "#src/platform/server/contentCoding.ts"
@@ -142,7 +143,7 @@ export const take = (exchange: Exchange, services: IntakeServices, gate: Gate, d
         if (failure !== null && failure !== "aborted") refuse(bodyError(failure, limit, exchange))
         return
       }
-      const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      const body = asBuffer(bytes)
       if (gate.expand !== undefined) {
         gate.expand(body, key, (whole, asked) => {
           if (whole instanceof PublicError) refuse(whole)

@@ -147,6 +147,7 @@ export const plan = <Head extends RequestHead, C extends Stages.AdmittedCall>(
   const { body, form, head, key, large, parsed } = call
   const prompt = new Prompt(body, parsed, large ?? null, key, form ?? null)
   prompt.names = PreviousResponses.namesOf(call.asked)
+  const length = operation.length?.(clientRequest, call, prompt)
   const found = services.router().route({
     model: head.model,
     key,
@@ -159,7 +160,9 @@ export const plan = <Head extends RequestHead, C extends Stages.AdmittedCall>(
     },
     // Over the prompt, which is released at the commit point: a route lives as long as its stream.
     about: () => operation.about(prompt),
-    ...operation.length?.(clientRequest, call, prompt),
+    // Spelled out: a spread makes an object that grows field by field.
+    tokensBeyond: length?.tokensBeyond,
+    mayBeShortened: length?.mayBeShortened,
     now: services.request.now(),
     dry: operation.dry === true
   })

@@ -37,6 +37,7 @@ const SHARED_BYTES = 256 * 1024
 const FIRST_PIECE_BYTES = 1024 * 1024
 
 const NONE = new Uint8Array(0)
+const NO_CHUNKS: ReadonlyArray<Uint8Array> = []
 
 export class BodyReader implements Arriving {
   /** Place among the large bodies that are arriving. */
@@ -45,7 +46,8 @@ export class BodyReader implements Arriving {
   /** Bytes the head promised; -1 for a chunked body. */
   private readonly declared: number
   private readonly owner: BodyOwner
-  private chunks: Array<Uint8Array> = []
+  /** Null while there is none: a list that grows takes room for seventeen, and most bodies come in one piece. */
+  private chunks: Array<Uint8Array> | null = null
   /** Where a long body is put together. */
   private place: Buffer | null = null
   private whole: Uint8Array | undefined
@@ -303,7 +305,7 @@ export class BodyReader implements Arriving {
     this.counted = 0
     if (!heldBytes.take(bytes.byteLength)) return false
     this.counted = bytes.byteLength
-    this.chunks = []
+    this.chunks = null
     this.place = null
     this.whole = bytes
     return true
@@ -319,7 +321,7 @@ export class BodyReader implements Arriving {
   private empty(): void {
     this.yielded = false
     this.owner.arrivals.remove(this)
-    this.chunks = []
+    this.chunks = null
     this.place = null
     this.held = 0
     this.owner.heldBytes.give(this.counted)
@@ -335,7 +337,7 @@ export class BodyReader implements Arriving {
   private all(): Uint8Array {
     if (this.whole === undefined) {
       this.whole = this.join()
-      this.chunks = []
+      this.chunks = null
       this.place = null
     }
     return this.whole
@@ -346,11 +348,11 @@ export class BodyReader implements Arriving {
     if (this.place === null && this.held > SHARED_BYTES && this.declared !== 0 && this.waiting !== undefined && !this.pulling) {
       this.place = Buffer.from(new SharedArrayBuffer(this.declared === -1 ? FIRST_PIECE_BYTES : this.declared))
       let at = 0
-      for (const chunk of this.chunks) {
+      for (const chunk of this.chunks ?? NO_CHUNKS) {
         this.place.set(chunk, at)
         at += chunk.byteLength
       }
-      this.chunks = []
+      this.chunks = null
     }
     if (this.place !== null) {
       const end = this.held + bytes.byteLength
@@ -363,14 +365,16 @@ export class BodyReader implements Arriving {
     } else {
       const copy = Buffer.allocUnsafe(bytes.byteLength)
       copy.set(bytes)
-      this.chunks.push(copy)
+      if (this.chunks === null) this.chunks = [copy]
+      else this.chunks.push(copy)
     }
     this.held += bytes.byteLength
   }
 
   private join(): Uint8Array {
     if (this.place !== null) return this.place.byteLength === this.held ? this.place : this.place.subarray(0, this.held)
-    if (this.chunks.length === 1) return this.chunks[0]!
-    return this.chunks.length === 0 ? NONE : Buffer.concat(this.chunks, this.held)
+    const chunks = this.chunks ?? NO_CHUNKS
+    if (chunks.length === 1) return chunks[0]!
+    return chunks.length === 0 ? NONE : Buffer.concat(chunks, this.held)
   }
 }

@@ -135,7 +135,13 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
   // ---- request body -------------------------------------------------------------------------------------------------
 
   readBody(limit: number, done: BodyDone): void {
-    const guarded: BodyDone = (body, failure) => this.guard(() => done(body, failure))
+    const guarded: BodyDone = (body, failure) => {
+      try {
+        done(body, failure)
+      } catch (error) {
+        this.defect(error)
+      }
+    }
     const coded = this.header("content-encoding")
     if (coded !== undefined && !this.decompressed) return this.readCoded(coded, limit, guarded)
     this.collect(limit, guarded)
