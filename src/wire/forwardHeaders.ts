@@ -92,15 +92,20 @@ const deciding = (decide: (name: string) => string | null): (name: string) => st
   }
 }
 
-const select = (headers: ReadonlyArray<string>, rename: (name: string) => string | null): Array<string> => {
-  const out: Array<string> = []
-  for (let i = 0; i + 1 < headers.length && out.length < maxHeaders * 2; i += 2) {
+const none: ReadonlyArray<string> = []
+
+/** Most requests and answers have no header that crosses, and share the empty list. */
+const select = (headers: ReadonlyArray<string>, rename: (name: string) => string | null, but: string | null = null): ReadonlyArray<string> => {
+  let out: Array<string> | null = null
+  for (let i = 0; i + 1 < headers.length && (out === null || out.length < maxHeaders * 2); i += 2) {
     const name = rename(headers[i] ?? "")
-    if (name === null) continue
+    if (name === null || name === but) continue
     const value = safeValue(headers[i + 1] ?? "")
-    if (value !== null && value !== "") out.push(name, value)
+    if (value === null || value === "") continue
+    if (out === null) out = [name, value]
+    else out.push(name, value)
   }
-  return out
+  return out ?? none
 }
 
 const ofRequest = deciding((name) =>
@@ -112,7 +117,7 @@ const ofResponse = deciding((name) =>
 const ofUpstreamId = deciding((name) => upstreamIds.has(name) ? name : null)
 
 /** What of a client's request headers goes to the upstream; the adapter of the provider adds credentials and content headers itself. */
-export const toUpstream = (headers: ReadonlyArray<string>): Array<string> => select(headers, ofRequest)
+export const toUpstream = (headers: ReadonlyArray<string>): ReadonlyArray<string> => select(headers, ofRequest)
 
 /**
  * The vendor of a header, by the prefix of its name. Such headers cross only where the client's format is the upstream's: they
@@ -207,14 +212,12 @@ const indexOfName = (headers: ReadonlyArray<string>, name: string): number => {
   return -1
 }
 
-/** What of an upstream's response headers goes to the client. */
-export const toClient = (headers: ReadonlyArray<string>): Array<string> => {
-  const allowed = select(headers, ofResponse)
+/** What of an upstream's response headers goes to the client, but the one that is named. */
+export const toClient = (headers: ReadonlyArray<string>, but: string | null = null): ReadonlyArray<string> => {
+  const allowed = select(headers, ofResponse, but)
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const id = ofUpstreamId(headers[i] as string) === null ? null : safeValue(headers[i + 1] as string)
-    if (id === null || id === "") continue
-    allowed.push(upstreamIdHeader, id)
-    break
+    if (id !== null && id !== "") return [...allowed, upstreamIdHeader, id]
   }
   return allowed
 }

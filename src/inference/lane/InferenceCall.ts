@@ -121,28 +121,26 @@ const decideKey = (hash: string, head: CallHead, endpoint: string, services: Adm
     done(permanent)
     return
   }
-  const decide = (key: ApiKey | null): void => {
-    if (key === null) {
-      done(invalidKey())
-      return
-    }
-    const refusal = KeyPolicy.admit(key, endpoint, head, services.now()) ??
-      (key.issuerId === null ? null : KeyPolicy.admitIssued(Issuers.of(key, services.limits), endpoint, head, services.now()))
-    if (refusal === null) {
-      services.keys.touch(key)
-      if (head.actsAs === undefined) services.seen(key, head)
-    }
-    done(refusal ?? key)
-  }
   const known = services.keys.peek(hash)
   if (known !== undefined) {
-    decide(known)
+    done(decided(known, head, endpoint, services))
     return
   }
   services.runLookup(services.keys.find(hash), (found) => {
     if (found !== null && "_tag" in found) {
       // The key store cannot be read: fail closed.
       done(Errors.make("service_unavailable", "The key store cannot be read at the moment.", { retryAfterSeconds: 1 }))
-    } else decide(found)
+    } else done(decided(found, head, endpoint, services))
   })
+}
+
+/** The key, or why it may not be used here. */
+const decided = (key: ApiKey | null, head: CallHead, endpoint: string, services: AdmissionServices): ApiKey | PublicError => {
+  if (key === null) return invalidKey()
+  const refusal = KeyPolicy.admit(key, endpoint, head, services.now()) ??
+    (key.issuerId === null ? null : KeyPolicy.admitIssued(Issuers.of(key, services.limits), endpoint, head, services.now()))
+  if (refusal !== null) return refusal
+  services.keys.touch(key)
+  if (head.actsAs === undefined) services.seen(key, head)
+  return key
 }

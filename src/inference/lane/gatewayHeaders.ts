@@ -26,8 +26,23 @@ export const common = (tags: RequestTags): Array<string> => {
   return headers
 }
 
-const decision = ({ latencyMs, strategy, target }: ResponseFacts): string =>
-  `strategy=${strategy}; provider=${target.providerAlias}; latency_ms=${Math.round(latencyMs)}`
+/** Beginnings of decisions by provider and strategy: few, and each piece that is joined for a request costs 32 bytes. */
+const beginnings = new Map<string, Map<string, string>>()
+/** Providers whose beginnings are kept. */
+const keptBeginnings = 1_000
+
+const beginningOf = (strategy: string, provider: string): string => {
+  let own = beginnings.get(provider)
+  if (own === undefined) {
+    if (beginnings.size >= keptBeginnings) beginnings.clear()
+    beginnings.set(provider, own = new Map())
+  }
+  let text = own.get(strategy)
+  if (text === undefined) own.set(strategy, text = `strategy=${strategy}; provider=${provider}; latency_ms=`)
+  return text
+}
+
+const decision = ({ latencyMs, strategy, target }: ResponseFacts): string => beginningOf(strategy, target.providerAlias) + Math.round(latencyMs)
 
 const routed = (headers: Array<string>, facts: ResponseFacts): void => {
   headers.push(
@@ -63,12 +78,12 @@ const maxForwarded = 4_096
 
 /** Forwards allow-listed upstream headers; the gateway sets the content type itself. */
 const forwardUpstream = (headers: Array<string>, upstream: ReadonlyArray<string>): void => {
-  const allowed = ForwardHeaders.toClient(upstream)
+  const allowed = ForwardHeaders.toClient(upstream, "content-type")
   let room = maxForwarded
   for (let i = 0; i < allowed.length; i += 2) {
     const name = allowed[i] as string
     const value = allowed[i + 1] as string
-    if (name === "content-type" || name.length + value.length > room) continue
+    if (name.length + value.length > room) continue
     room -= name.length + value.length
     headers.push(name, value)
   }

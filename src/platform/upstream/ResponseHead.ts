@@ -57,10 +57,14 @@ const hasToken = (value: string, token: string): boolean => value.toLowerCase().
 export const isValueByte = (byte: number): boolean => ((classes[byte] ?? 0) & isValue) !== 0
 
 /** Filled by `read`; one object per connection, with a fresh `headers` list for each response. */
+/** The fields of the head that is being read; kept, because a list that grows takes more room than the fields need. */
+const found: Array<string> = []
+const none: Array<string> = []
+
 export class ResponseHead {
   status = 0
   /** Flat: lower-case name, value; repeated names stay repeated. */
-  headers: Array<string> = []
+  headers: Array<string> = none
   /** Bytes of the body, or `chunked`, or `untilClose`. */
   length: number = untilClose
   /** Whether the server lets the connection serve another request. */
@@ -91,7 +95,7 @@ export class ResponseHead {
     }
     if (bytes[at] !== cr || bytes[at + 1] !== lf) return "the status line holds a character that is not allowed"
     this.status = status
-    this.headers = []
+    this.headers = none
     this.length = untilClose
     this.keepAlive = minor === 1
     this.keepAliveMs = -1
@@ -115,7 +119,7 @@ export class ResponseHead {
   }
 
   #fields(bytes: Buffer, start: number, first: number, end: number, text: string, minor: number): string | null {
-    const headers = this.headers
+    let count = 0
     let close = false
     let persist = false
     let transfer = false
@@ -135,7 +139,8 @@ export class ResponseHead {
       while (valueEnd > valueFrom && (bytes[valueEnd - 1] === space || bytes[valueEnd - 1] === tab)) valueEnd--
       at += 2
       const value = text.slice(valueFrom - start, valueEnd - start)
-      headers.push(name, value)
+      found[count++] = name
+      found[count++] = value
       switch (name) {
         case "content-length":
           if (length !== -1) return "there is more than one content-length"
@@ -159,6 +164,7 @@ export class ResponseHead {
       }
     }
     if (transfer && length !== -1) return "there is a content-length beside the transfer-encoding"
+    this.headers = found.slice(0, count)
     this.length = transfer ? chunked : length === -1 ? untilClose : length
     // RFC 9112, 6.1: chunks in an HTTP/1.0 message are faulty framing; the connection ends with the message.
     this.keepAlive = !close && (minor === 1 || (persist && !transfer))

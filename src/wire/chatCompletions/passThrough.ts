@@ -23,14 +23,23 @@ export const head = (body: Body): RequestHead | PublicError => {
 
 /** The target's model id, and usage asked for in every stream so that the ledger has it. */
 export const passThroughEdits = (body: Body, traits: TargetTraits): ReadonlyArray<Splice.Edit> => {
-  const edits: Array<Splice.Edit> = []
-  if (body["model"] !== traits.model) edits.push({ key: "model", value: JSON.stringify(traits.model) })
-  if (traits.stream && traits.streamOptions) {
-    const given = body["stream_options"]
-    if (!Json.isRecord(given)) edits.push({ key: "stream_options", value: '{"include_usage":true}' })
-    else if (given["include_usage"] !== true) {
-      edits.push({ key: "stream_options", value: JSON.stringify({ ...given, include_usage: true }) })
-    }
-  }
-  return edits
+  const model = body["model"] === traits.model ? none : modelEdits(traits.model)
+  if (!traits.stream || !traits.streamOptions) return model
+  const given = body["stream_options"]
+  if (!Json.isRecord(given)) return [...model, { key: "stream_options", value: '{"include_usage":true}' }]
+  return given["include_usage"] === true ? model : [...model, { key: "stream_options", value: JSON.stringify({ ...given, include_usage: true }) }]
+}
+
+const none: ReadonlyArray<Splice.Edit> = []
+
+/** Edits of the models that are asked, which are few. */
+const edits = new Map<string, ReadonlyArray<Splice.Edit>>()
+const keptEdits = 1_000
+
+const modelEdits = (model: string): ReadonlyArray<Splice.Edit> => {
+  const known = edits.get(model)
+  if (known !== undefined) return known
+  const made = [{ key: "model", value: JSON.stringify(model) }]
+  if (edits.size < keptEdits) edits.set(model, made)
+  return made
 }

@@ -35,6 +35,12 @@ export interface Edit {
  * (written with escapes): the caller re-stringifies.
  */
 export const edit = (body: Buffer, parsed: Readonly<Record<string, unknown>>, edits: ReadonlyArray<Edit>): Buffer | null => {
+  const sole = edits[0]
+  if (edits.length === 1 && sole !== undefined && Object.hasOwn(parsed, sole.key)) {
+    // Most requests change their model and nothing else: no lists.
+    const ranges = rangesOf(body, sole.key, parsed[sole.key])
+    if (ranges.length === 1) return replaced(body, ranges[0] as Range, sole.value)
+  }
   const changes: Array<{ readonly range: Range; readonly text: string }> = []
   let inserted = ""
   for (const { key, value } of edits) {
@@ -46,8 +52,6 @@ export const edit = (body: Buffer, parsed: Readonly<Record<string, unknown>>, ed
     if (ranges.length === 0) return null
     for (const range of ranges) changes.push({ range, text: value })
   }
-  const [only] = changes
-  if (only !== undefined && changes.length === 1 && inserted === "") return replaced(body, only.range, only.text)
   changes.sort((a, b) => a.range.start - b.range.start)
   const parts: Array<Buffer> = []
   let at = 0

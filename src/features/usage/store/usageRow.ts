@@ -90,7 +90,7 @@ export const columnTypes: Readonly<Record<ColumnField, string>> = {
 
 /** A list without names and quotes: every row has one, and it goes through the array literal as it is. Whole ms. */
 const packed = ({ before, end, head, limits, queue, sent }: Phases): string =>
-  `[${whole(before)},${whole(queue)},${whole(limits)},${sent === null ? null : whole(sent)},${head === null ? null : whole(head)},${whole(end)}]`
+  JSON.stringify([whole(before), whole(queue), whole(limits), sent === null ? null : whole(sent), head === null ? null : whole(head), whole(end)])
 
 /** As `packed` wrote it; null when it was written by something else. */
 export const unpacked = (list: unknown): Phases | null => {

@@ -43,9 +43,12 @@ export interface ExchangeHost {
   onSettled: (() => void) | undefined
 }
 
-let sink: Array<string> = []
+/** The headers of the head that is being read; kept, because a list that grows takes more room than the headers need. */
+const collected: Array<string> = []
+let count = 0
 const collectHeader = (name: string, value: string): void => {
-  sink.push(name, value)
+  collected[count++] = name
+  collected[count++] = value
 }
 
 const textDecoder = new TextDecoder()
@@ -89,10 +92,10 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
     this.method = req.getCaseSensitiveMethod().toUpperCase()
     this.path = req.getUrl()
     this.query = req.getQuery() ?? ""
-    sink = []
+    count = 0
     req.forEach(collectHeader)
-    this.headers = sink
-    const framed = framing(this.method, this.path, this.query, sink)
+    this.headers = collected.slice(0, count)
+    const framed = framing(this.method, this.path, this.query, this.headers)
     if (typeof framed === "number") {
       this.declared = framed
     } else {
