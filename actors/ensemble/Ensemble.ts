@@ -226,7 +226,8 @@ export class Ensemble implements LiveRequest {
   }
 
   private get settled() {
-    return { usage: this.tally.usage, costUsd: this.tally.costUsd }
+    const { costUsd, usage } = this.tally
+    return { tokensIn: usage.input, tokensOut: usage.output, costUsd }
   }
 
   private headers(target: Target, stream: boolean): ReadonlyArray<string> {

@@ -2,7 +2,7 @@
 import type * as Effect from "effect/Effect"
 import type { Body } from "#actors/request/ports/Body.ts"
 import type { Interceptor } from "#actors/request/ports/Interceptor.ts"
-import type { Dialect, Face, Usage } from "#actors/request/ports/Face.ts"
+import type { Dialect, Face } from "#actors/request/ports/Face.ts"
 import type { TargetGuard, Target } from "#actors/request/ports/Target.ts"
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"
 import type { Timeouts } from "#actors/request/ports/Upstream.ts"
@@ -10,6 +10,7 @@ import type { WalkPolicy } from "#actors/request/walk/Walk.ts"
 import type { Pulse } from "./ClientStream.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import type { Units } from "#schemas/records/Units.ts"
 
 /** The client as the actor needs it; `src/server`'s Exchange has this shape. */
@@ -30,7 +31,7 @@ export interface ResponseFacts {
   /** A combo's strategy, or `single`. */
   readonly strategy: string
   /** Null for a stream, whose headers leave before its usage is known. */
-  readonly settled: { readonly usage: Usage; readonly costUsd: number } | null
+  readonly settled: Pick<LedgerRow, "tokensIn" | "tokensOut" | "costUsd"> | null
   readonly upstreamHeaders: ReadonlyArray<string>
   /** Media type of a whole answer; null = JSON. */
   readonly contentType: string | null

@@ -92,10 +92,7 @@ export class Reply {
       latencyMs: this.now() - this.startedAt,
       fallbackAttempts: Math.max(0, attempts - 1),
       strategy: this.inbound.route.strategy,
-      settled: row === null ? null : {
-        usage: { input: row.tokensIn, output: row.tokensOut, cacheRead: row.tokensCacheRead, cacheCreation: row.tokensCacheCreation, reasoning: row.tokensReasoning },
-        costUsd: row.costUsd
-      },
+      settled: row,
       upstreamHeaders,
       contentType,
       omitted

@@ -8,8 +8,9 @@
  */
 import type { NativeResponse } from "#src/platform/server/uws/native.ts"
 import { DONE, ENDING, OPEN, STARTED } from "./exchangeState.ts"
+import { HeadBeginning, noBeginning } from "./HeadBeginning.ts"
 import { boundedHeadBytes, hasLength, headTail, isBodyless, statusLine } from "./responseHead.ts"
-import { HIGH_WATER_BYTES, SendQueue } from "./sending/SendQueue.ts"
+import { bytesOf, HIGH_WATER_BYTES, SendQueue } from "./sending/SendQueue.ts"
 import { SizedBody } from "./sending/SizedBody.ts"
 
 /** Most bytes in one cork; the native buffer holds 16 KiB. */
@@ -26,7 +27,9 @@ export abstract class Outgoing {
   protected blocked = false
 
   private status = 0
-  /** The head's text behind its first name; undefined once it is written. */
+  /** Empty where the head begins otherwise than most. */
+  private begun = noBeginning
+  /** The rest of the head's text behind its first name; undefined once it is written. */
   private head: string | undefined
   private firstName = ""
   private added: ReadonlyArray<string> | undefined
@@ -127,10 +130,7 @@ export abstract class Outgoing {
     return this.state === STARTED
   }
 
-  /**
-   * Whether the producer may continue; `before`: bytes that waited already. One chunk may be of any size: the producer has not
-   * ignored backpressure yet.
-   */
+  /** Whether the producer may continue; `before`: bytes that waited already. A first chunk may be of any size. */
   private checkRoom(queue: SendQueue, before: number): boolean {
     const pending = queue.bytes + this.unsent
     if (before > 0 && pending > this.maxPendingBytes) {
@@ -217,12 +217,14 @@ export abstract class Outgoing {
     const headers = this.added === undefined ? given : [...this.added, ...given]
     if (this.state !== OPEN) throw new Error(`A second response (${status}) was given to one ${this.method} exchange`)
     statusLine(status)
-    const tail = headTail(headers)
-    const bytes = boundedHeadBytes(headers, tail)
+    const begun = beginning.of(headers)
+    const from = begun.pairs.length
+    const tail = headTail(headers, from)
+    this.headBytes = boundedHeadBytes(headers, from, tail, begun.name.length + begun.text.length + 4)
     this.status = status
-    this.firstName = headers[0] ?? ""
+    this.begun = begun
+    this.firstName = headers[from] ?? ""
     this.head = tail
-    this.headBytes = bytes
   }
 
   protected closing(): boolean {
@@ -230,11 +232,11 @@ export abstract class Outgoing {
   }
 
   private writeHead(): void {
-    const { res } = this
-    const tail = this.head!
+    const { begun, head, res } = this
     this.head = undefined
     res.writeStatus(statusLine(this.status))
-    if (this.firstName !== "") res.writeHeader(this.firstName, tail)
+    if (begun !== noBeginning) res.writeHeader(begun.name, begun.text)
+    if (this.firstName !== "") res.writeHeader(this.firstName, head!)
   }
 
   /** For all but `end`, which alone can tell the native side: there the client has to close. */
@@ -393,8 +395,6 @@ export abstract class Outgoing {
   }
 }
 
-const bytesOf = (text: Uint8Array | string): Uint8Array => typeof text === "string" ? Buffer.from(text) : text
-
 const nothing = (): void => {}
-
 const turn = Promise.resolve()
+const beginning = new HeadBeginning()

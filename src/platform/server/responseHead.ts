@@ -57,17 +57,18 @@ const lineEnds = (text: string): number => {
 /**
  * All headers for one native call: the value of the first one carries the rest of the head in its own lines. Each call into the
  * native side costs as much as ten concatenations, and a head has up to twenty headers. Throws for a header that would split the head.
+ * `from`: where the list begins; what stands before it leaves by another call.
  */
-export const headTail = (headers: ReadonlyArray<string>): string => {
+export const headTail = (headers: ReadonlyArray<string>, from = 0): string => {
   const { length } = headers
-  if (length === 0) return ""
+  if (length === from) return ""
   if (length % 2 === 1) return refuse(headers)
   let count = 0
-  for (let i = 0; i < length; i += 2) {
+  for (let i = from; i < length; i += 2) {
     const name = headers[i]!
     const value = headers[i + 1]!
     if (typeof name !== "string" || typeof value !== "string") return refuse(headers)
-    if (i > 0) {
+    if (i > from) {
       pieces[count++] = "\r\n"
       pieces[count++] = name
       pieces[count++] = ": "
@@ -76,7 +77,7 @@ export const headTail = (headers: ReadonlyArray<string>): string => {
   }
   pieces.length = count
   const text = pieces.join("")
-  if (lineEnds(text) !== length / 2 - 1 || breaksHead.test(headers[0]!)) refuse(headers)
+  if (lineEnds(text) !== (length - from) / 2 - 1 || breaksHead.test(headers[from]!)) refuse(headers)
   return text
 }
 
@@ -87,9 +88,9 @@ export const headBytes = (headers: ReadonlyArray<string>, tail: string): number 
 /** Most bytes of one response head, so that a head and its first bytes fit one cork. */
 const MAX_HEAD_BYTES = 12 * 1024
 
-/** `headBytes`; throws where a head is too long. */
-export const boundedHeadBytes = (headers: ReadonlyArray<string>, tail: string): number => {
-  const bytes = headBytes(headers, tail)
+/** `headBytes` of a list that begins at `from`, and the bytes of what stands before it; throws where a head is too long. */
+export const boundedHeadBytes = (headers: ReadonlyArray<string>, from: number, tail: string, before: number): number => {
+  const bytes = FIXED_HEAD_BYTES + before + (headers[from] ?? "").length + tail.length + 4
   if (bytes <= MAX_HEAD_BYTES) return bytes
   throw new RangeError(`Response head of ${bytes} bytes exceeds the limit of ${MAX_HEAD_BYTES}: send fewer or shorter headers`)
 }

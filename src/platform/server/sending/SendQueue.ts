@@ -8,6 +8,8 @@ const ROOM_BYTES = 128 * 1024
 /** Bytes in the queue at which a producer must wait for the flush. */
 export const HIGH_WATER_BYTES = 64 * 1024
 
+export const bytesOf = (text: Uint8Array | string): Uint8Array => typeof text === "string" ? Buffer.from(text) : text
+
 export class SendQueue {
   private chunks: Array<Uint8Array> = []
   private first = 0
