@@ -216,7 +216,7 @@ const launch = async (around: Surroundings, name: string, redis: string | null, 
       stalls: () => stallsOf(origin),
       probed: async () => {
         const file = join(workDirectory, `${name}-probe`)
-        const running = await launch({ ...around, nodeFlags: [...around.nodeFlags, "--import", join(root, "bench/http/tiers/Probe.ts")] }, `${name}-probed`, redis, { BENCH_PROBE: file })
+        const running = await launch({ ...around, nodeFlags: [...around.nodeFlags, "--import", join(root, "bench/http/tiers/Probe.ts")] }, `${name}-probed`, redis, { BENCH_PROBE: file, NODE_DISABLE_COMPILE_CACHE: "1" })
         const { pid } = running.endpoint
         return { running, file, signal: () => void (pid === null ? null : process.kill(pid, "SIGUSR2")) }
       },

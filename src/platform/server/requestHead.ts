@@ -11,6 +11,14 @@ export const findHeader = (headers: ReadonlyArray<string>, name: string): string
   return found
 }
 
+/** How the names of the gateway's own headers begin. */
+export const OWN_HEADERS = "x-gateway-"
+
+export const hasOwnHeader = (headers: ReadonlyArray<string>): boolean => {
+  for (let i = 0; i < headers.length; i += 2) if (headers[i]!.startsWith(OWN_HEADERS)) return true
+  return false
+}
+
 /** A body of chunks, in the place of a length. */
 export const CHUNKED = -1
 

@@ -22,6 +22,8 @@ export interface BodyOwner {
   readonly bodyRearms: () => void
   /** More than `READ_AHEAD_BYTES` are held and no consumer waits for them. */
   readonly bodyAhead: (reader: BodyReader) => void
+  /** The consumer threw. */
+  readonly defect: (error: unknown) => void
 }
 
 export type BodyDone = (body: Uint8Array | null, failure: BodyFailure | null) => void
@@ -83,10 +85,10 @@ export class BodyReader implements Arriving {
 
   /** Hands over all of it. Later calls get the same bytes again. */
   collect(limit: number, done: BodyDone): void {
-    if (this.failure !== null) return done(null, this.failure)
+    if (this.failure !== null) return this.tell(done, null, this.failure)
     if (this.pulled) throw new Error("The request body was already taken as a stream: read it either whole or by chunks")
     if (this.declared > limit || this.held > limit) return this.refuse(done)
-    if (this.complete) return done(this.all(), null)
+    if (this.complete) return this.tell(done, this.all(), null)
     if (this.waiting !== undefined) throw new Error("The request body is being read already: wait for that reader")
     this.limit = limit
     this.waiting = done
@@ -95,15 +97,15 @@ export class BodyReader implements Arriving {
 
   /** Hands over what arrived since the last pull; null, null at the end. */
   pull(done: BodyDone): void {
-    if (this.failure !== null) return done(null, this.failure)
+    if (this.failure !== null) return this.tell(done, null, this.failure)
     if (this.waiting !== undefined) throw new Error("The request body is being read already: wait for that reader")
     this.pulled = true
     if (this.held > 0) {
       const all = this.take()
       this.resume()
-      return done(all, null)
+      return this.tell(done, all, null)
     }
-    if (this.complete) return done(null, null)
+    if (this.complete) return this.tell(done, null, null)
     this.pulling = true
     this.waiting = done
     this.resume()
@@ -190,7 +192,7 @@ export class BodyReader implements Arriving {
     this.empty()
     const waiting = this.waiting
     this.waiting = undefined
-    waiting?.(null, failure)
+    if (waiting !== undefined) this.tell(waiting, null, failure)
     this.sinkEnds(failure)
   }
 
@@ -228,7 +230,16 @@ export class BodyReader implements Arriving {
       this.empty()
       this.resume()
     }
-    done(null, "too-large")
+    this.tell(done, null, "too-large")
+  }
+
+  /** Here rather than around each consumer, which would cost every request a closure. */
+  private tell(done: BodyDone, body: Uint8Array | null, failure: BodyFailure | null): void {
+    try {
+      done(body, failure)
+    } catch (error) {
+      this.owner.defect(error)
+    }
   }
 
   private readonly onData = (chunk: ArrayBuffer, isLast: boolean): void => {
@@ -281,11 +292,11 @@ export class BodyReader implements Arriving {
       if (this.held === 0 && !isLast) return
       this.waiting = undefined
       this.pulling = false
-      return waiting(this.held === 0 ? null : this.take(), null)
+      return this.tell(waiting, this.held === 0 ? null : this.take(), null)
     }
     if (isLast) {
       this.waiting = undefined
-      waiting(this.all(), null)
+      this.tell(waiting, this.all(), null)
     }
   }
 

@@ -7,7 +7,8 @@ import type { AbortReason, Exchange } from "#src/platform/server/Exchange.ts"
 import type { NativeRequest, NativeResponse } from "./native.ts"
 import { DONE, ENDING, OPEN, STARTED } from "#src/platform/server/exchangeState.ts"
 import { Outgoing } from "#src/platform/server/Outgoing.ts"
-import { CHUNKED, findHeader, framing, shortAddress } from "#src/platform/server/requestHead.ts"
+import { headersOf } from "./headersOf.ts"
+import { CHUNKED, findHeader, framing, hasOwnHeader, OWN_HEADERS, shortAddress } from "#src/platform/server/requestHead.ts"
 import type { ClientAddress } from "#src/platform/server/ServerOptions.ts"
 import type { Watch, Watched } from "#src/platform/server/Watch.ts"
 import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
@@ -43,14 +44,6 @@ export interface ExchangeHost {
   onSettled: (() => void) | undefined
 }
 
-/** The headers of the head that is being read; kept, because a list that grows takes more room than the headers need. */
-const collected: Array<string> = []
-let count = 0
-const collectHeader = (name: string, value: string): void => {
-  collected[count++] = name
-  collected[count++] = value
-}
-
 const textDecoder = new TextDecoder()
 
 export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watched {
@@ -65,6 +58,7 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
   /** Why the head is invalid; no handler may see such a request. */
   readonly fault: string | undefined
 
+  private readonly hasOwn: boolean
   private readonly host: ExchangeHost
   private reader: BodyReader | undefined
   private peer: string | undefined
@@ -92,9 +86,8 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
     this.method = req.getCaseSensitiveMethod().toUpperCase()
     this.path = req.getUrl()
     this.query = req.getQuery() ?? ""
-    count = 0
-    req.forEach(collectHeader)
-    this.headers = collected.slice(0, count)
+    this.headers = headersOf(req)
+    this.hasOwn = hasOwnHeader(this.headers)
     const framed = framing(this.method, this.path, this.query, this.headers)
     if (typeof framed === "number") {
       this.declared = framed
@@ -110,7 +103,8 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
   }
 
   header(lowerCaseName: string): string | undefined {
-    return findHeader(this.headers, lowerCaseName)
+    // Most requests have none of the gateway's own headers, and each is asked for ten.
+    return !this.hasOwn && lowerCaseName.startsWith(OWN_HEADERS) ? undefined : findHeader(this.headers, lowerCaseName)
   }
 
   get peerAddress(): string {
@@ -138,23 +132,18 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
   // ---- request body -------------------------------------------------------------------------------------------------
 
   readBody(limit: number, done: BodyDone): void {
-    const guarded: BodyDone = (body, failure) => {
-      try {
-        done(body, failure)
-      } catch (error) {
-        this.defect(error)
-      }
-    }
     const coded = this.header("content-encoding")
-    if (coded !== undefined && !this.decompressed) return this.readCoded(coded, limit, guarded)
-    this.collect(limit, guarded)
+    if (coded === undefined || this.decompressed) this.collect(limit, done)
+    else this.readCoded(coded, limit, (body, failure) => this.guard(() => done(body, failure)))
   }
 
   private collect(limit: number, done: BodyDone): void {
     const reader = this.bodyReader()
     if (reader !== undefined) return reader.collect(limit, done)
-    if (this.state < ENDING) done(new Uint8Array(0), null)
-    else done(null, "aborted")
+    this.guard(() => {
+      if (this.state < ENDING) done(new Uint8Array(0), null)
+      else done(null, "aborted")
+    })
   }
 
   private readCoded(header: string, limit: number, done: BodyDone): void {
@@ -176,14 +165,13 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
 
   /** Hands over what arrived since the last pull; null, null at the end. Answers the way to stop waiting. */
   pullBody(done: BodyDone): () => void {
-    const guarded: BodyDone = (body, failure) => this.guard(() => done(body, failure))
     const reader = this.bodyReader()
     if (reader === undefined) {
-      guarded(null, this.state < ENDING ? null : "aborted")
+      this.guard(() => done(null, this.state < ENDING ? null : "aborted"))
       return () => {}
     }
-    reader.pull(guarded)
-    return () => reader.unwait(guarded)
+    reader.pull(done)
+    return () => reader.unwait(done)
   }
 
   streamBody(limit: number, sink: BodySink): BodyFlow {
