@@ -14,7 +14,6 @@ import * as RequestFacts from "./requestFacts.ts"
 import { verdictOf } from "./verdict.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { AttemptStart, LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
-import * as Units from "#schemas/records/Units.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 
 const nothing: ReadonlyArray<string> = []
@@ -147,13 +146,8 @@ export class Try implements AttemptOwner {
     const { start, target } = this
     if (start === null) return null
     this.start = null
-    const outcome: Outcome = gone !== null ? "client-abort" : end.outcome
-    const counted = RequestFacts.usageOf(end, outcome, inbound, services.accounting)
-    const units = RequestFacts.unitsOf(end, outcome, inbound, target)
-    const row = RequestFacts.rowOf(start, end, {
-      final, outcome, counted, units, unpriced: Units.unpriced(units, target.price), clientStatus, settledAt: services.now(), goneCode: gone,
-      costUsd: services.accounting.cost(target, counted.usage, units), phases: RequestFacts.phasesOf(this, start, end)
-    })
+    const row = RequestFacts.rowOf(this, start, end, inbound, services, final, clientStatus, gone)
+    const { outcome } = row
     if (!end.opened) return row
     services.ledger.settle(row)
     services.telemetry.attemptSettled(row)

@@ -67,14 +67,14 @@ const isUncounted = (end: AttemptEnd, counted: Usage): boolean => {
   return length > 0 && (counted.input === 0 || counted.output === 0 || length > longestToken)
 }
 
-export interface Counted {
+interface Counted {
   readonly usage: Usage
   /** A part of it is the gateway's estimate. */
   readonly estimated: boolean
 }
 
 /** Tokens of an attempt: what its upstream counted, and an estimate of what it did not. */
-export const usageOf = (end: AttemptEnd, outcome: Outcome, inbound: Inbound, accounting: Accounting["Service"]): Counted => {
+const usageOf = (end: AttemptEnd, outcome: Outcome, inbound: Inbound, accounting: Accounting["Service"]): Counted => {
   if (inbound.tokenless === true) return { usage: noUsage, estimated: false }
   const counted = countOf(end)
   if (!isEstimated(end, outcome, counted)) return { usage: counted ?? noUsage, estimated: false }
@@ -98,21 +98,25 @@ export const unitsOf = (end: AttemptEnd, outcome: Outcome, inbound: Pick<Inbound
   return Units.withRequest(end.units === null ? inbound.units : Units.possible(end.units), price)
 }
 
-export const rowOf = (start: AttemptStart, end: AttemptEnd, settled: {
-  readonly final: boolean
-  readonly outcome: Outcome
-  readonly counted: Counted
-  readonly settledAt: number
-  /** Null unless the client has gone. */
-  readonly goneCode: GoneCode | null
-  /** 0 = none by this attempt. */
-  readonly clientStatus: number
-  readonly units: Units.Units | null
-  readonly unpriced: boolean
-  readonly costUsd: number
-  readonly phases: Phases
-}): LedgerRow => {
-  const { counted: { estimated, usage }, outcome, settledAt } = settled
+/** The try that a row is about. */
+export interface TryFacts {
+  readonly target: Target
+  /** ms since the epoch. */
+  readonly requestedAt: number
+  readonly beganAt: number
+  readonly placedAt: number
+}
+
+/** `clientStatus`: 0 = none by this attempt; `goneCode`: null unless the client has gone. */
+export const rowOf = (
+  one: TryFacts, start: AttemptStart, end: AttemptEnd, inbound: Inbound, { accounting, now }: Pick<Services, "accounting" | "now">,
+  final: boolean, clientStatus: number, goneCode: GoneCode | null
+): LedgerRow => {
+  const { target } = one
+  const outcome = goneCode !== null ? "client-abort" : end.outcome
+  const { estimated, usage } = usageOf(end, outcome, inbound, accounting)
+  const units = unitsOf(end, outcome, inbound, target)
+  const settledAt = now()
   const gone = outcome === "client-abort"
   return {
     attemptId: start.attemptId,
@@ -132,13 +136,13 @@ export const rowOf = (start: AttemptStart, end: AttemptEnd, settled: {
     sourceFormat: start.sourceFormat,
     targetFormat: start.targetFormat,
     stream: start.stream,
-    final: settled.final,
+    final,
     settledAt,
     outcome,
     upstreamStatus: end.upstreamStatus,
     status: gone ? 499 : end.error !== null ? end.error.status : 200,
-    clientStatus: settled.clientStatus,
-    errorCode: gone ? settled.goneCode : end.error === null ? null : end.error.code,
+    clientStatus,
+    errorCode: gone ? goneCode : end.error === null ? null : end.error.code,
     phase: end.phase,
     tokensIn: usage.input,
     tokensOut: usage.output,
@@ -146,20 +150,20 @@ export const rowOf = (start: AttemptStart, end: AttemptEnd, settled: {
     tokensCacheCreation: usage.cacheCreation,
     tokensReasoning: usage.reasoning,
     estimated,
-    units: settled.units,
-    unpriced: settled.unpriced,
-    costUsd: settled.costUsd,
+    units,
+    unpriced: Units.unpriced(units, target.price),
+    costUsd: accounting.cost(target, usage, units),
     latencyMs: settledAt - start.startedAt,
     ttftMs: end.firstContentAt === null ? null : end.firstContentAt - start.startedAt,
-    phases: settled.phases
+    phases: phasesOf(one, start, end)
   }
 }
 
 const since = (startedAt: number, at: number | null): number | null => at === null ? null : at - startedAt
 
 /** Numbers that are known anyway, but for three readings of the clock. */
-export const phasesOf = (
-  one: { readonly requestedAt: number; readonly beganAt: number; readonly placedAt: number }, { startedAt }: Pick<AttemptStart, "startedAt">,
+const phasesOf = (
+  one: TryFacts, { startedAt }: Pick<AttemptStart, "startedAt">,
   { endedAt, headAt, sentAt }: Pick<AttemptEnd, "endedAt" | "headAt" | "sentAt">
 ): Phases => ({
   before: one.beganAt - one.requestedAt,

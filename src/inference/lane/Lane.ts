@@ -71,18 +71,21 @@ export const route = <Head extends RequestHead, C extends Stages.AdmittedCall>(g
         const fiber = services.fork(served.run)
         served.attach(fiber)
         if (releaseBytes !== releaseNothing) fiber.addObserver(releaseBytes)
-        // It left while a stage waited, and others want the answer: from now on there is a request to end.
-        const leave = (): void => {
-          if (onLeft === undefined) served.clientLeft(false)
-          else onLeft(() => served.clientLeft(false))
-        }
         isDetached = passed.detached !== undefined
-        if (passed.detached !== undefined) passed.detached(leave)
-        else if (onLeft !== undefined && exchange.closed) leave()
+        // It left while a stage waited, and others want the answer: from now on there is a request to end.
+        if (isDetached || (onLeft !== undefined && exchange.closed)) leave(served, passed)
       }
       Stages.pass(stages, call, start)
     })
   }
+}
+
+/** The request goes on without its client, until those that want its answer end it. */
+const leave = (served: Served, { detached, onLeft }: Stages.AdmittedCall): void => {
+  const end = (): void => served.clientLeft(false)
+  const left = onLeft === undefined ? end : () => onLeft(end)
+  if (detached === undefined) left()
+  else detached(left)
 }
 
 /** The body becomes the request's, which keeps it until the answer is called. */

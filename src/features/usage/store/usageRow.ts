@@ -170,8 +170,12 @@ export class Batch {
     })
     const known = this.#kinds.length
     this.#kindOfRow += this.#separator(rows.map((row) => this.#kindOf(row)).join(","), this.#kindOfRow)
+    // One list for all columns: each of its own cost a row 0.1 kB.
+    const values = Array.from<unknown, string | number | null>(rows, () => null)
     for (let column = 0; column < reads.length; column++) {
-      this.#texts[column] += this.#separator(elementsOf(rows.map(reads[column]!)), this.#texts[column]!)
+      const read = reads[column]!
+      for (let i = 0; i < rows.length; i++) values[i] = read(rows[i]!)
+      this.#texts[column] += this.#separator(elementsOf(values), this.#texts[column]!)
     }
     if (this.#kinds.length > known) this.#kindsText += this.#separator(this.#newKinds(known), this.#kindsText)
   }

@@ -119,7 +119,7 @@ const idleSettings: ReadonlySet<string> = new Set([
 
 /** The request names itself, so that a repeat of it is known. */
 export const isNamed = (request: { readonly header: (lowerCaseName: string) => string | undefined }): boolean =>
-  ["idempotency-key", "x-request-id"].some((name) => (request.header(name) ?? "") !== "")
+  (request.header("idempotency-key") ?? "") !== "" || (request.header("x-request-id") ?? "") !== ""
 
 /** Digest of what an operator configured, as far as it may shape answers. */
 export const settingsDigest = (settings: ReadonlyMap<string, unknown>, flags: ReadonlyMap<string, string>): string => {

@@ -15,12 +15,12 @@ export class Ids extends Context.Service<Ids, {
 
 export const layer = Layer.effect(Ids, Effect.map(Lifecycle, ({ nodeId, startedAt }) => {
   const prefix = `${nodeId}-${startedAt.toString(36)}-`
+  const requestPrefix = `req_${prefix}`
   let sequence = 0
-  const makeAttemptId = () => prefix + (++sequence).toString(36)
   return {
     nodeId,
-    makeAttemptId,
-    makeRequestId: () => `req_${makeAttemptId()}`,
+    makeAttemptId: () => prefix + (++sequence).toString(36),
+    makeRequestId: () => requestPrefix + (++sequence).toString(36),
     makeResponseId
   }
 }))
