@@ -3,7 +3,7 @@ import type { Quotas } from "#src/routing/ports/Quotas.ts"
 import { type Resilience, stricter, type TargetHealth, type Unavailable } from "#actors/request/ports/Resilience.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
-import type { Hints, Moment, QuotaWindow } from "#src/routing/models/candidate.ts"
+import type { Hints, Moment, PromptLength, QuotaWindow } from "#src/routing/models/candidate.ts"
 
 /** What of a request a strategy may want to know; estimates. */
 export type About = Pick<Moment, "promptTokens" | "promptPrefix" | "needs">
@@ -24,7 +24,7 @@ export class RequestMoment implements Moment {
   readonly session: string | null
   readonly keyId: string | null
   readonly random: () => number
-  readonly tokensBeyond: Moment["tokensBeyond"]
+  readonly length: PromptLength | null
   private readonly sources: MomentSources
   private readonly ask: () => About
   /** Some quota window is known. */
@@ -33,14 +33,14 @@ export class RequestMoment implements Moment {
   private readonly guarded: boolean
   private about: About | null = null
 
-  constructor(sources: MomentSources, now: number, session: string | null, key: ApiKey | null, ask: () => About, tokensBeyond?: Moment["tokensBeyond"]) {
+  constructor(sources: MomentSources, now: number, session: string | null, key: ApiKey | null, ask: () => About, length: PromptLength | null = null) {
     this.now = now
     this.session = session
     this.keyId = key === null ? null : key.id
     this.random = sources.random
     this.sources = sources
     this.ask = ask
-    this.tokensBeyond = tokensBeyond
+    this.length = length
     this.known = sources.quotas.known()
     this.guarded = this.known && (key === null || !key.policy.scopes.includes(bypassScope))
   }
@@ -89,6 +89,6 @@ export const withHints = (moment: Moment, hints: Hints): Moment => ({
   promptTokens: moment.promptTokens,
   promptPrefix: moment.promptPrefix,
   needs: moment.needs,
-  tokensBeyond: moment.tokensBeyond,
+  length: moment.length ?? null,
   hints: { ...moment.hints, ...hints }
 })

@@ -48,8 +48,7 @@ export interface Question {
   /** ms since the epoch. */
   readonly now: number
   /** Absent = no context window is checked. */
-  readonly tokensBeyond?: Moment["tokensBeyond"]
-  readonly mayBeShortened?: ContextWindow.Shortens | undefined
+  readonly length?: ContextWindow.RequestLength | null
   /** Nothing is to be remembered of this question. */
   readonly dry?: boolean
   /** A combo names the model, and the key may ask for that combo: the model need not be on the key's lists, but must not be blocked. */
@@ -169,8 +168,8 @@ export const makeRouter = (options: RouterOptions): Router => {
       : { targets: preferredFirst(targets, preferredConnections), forbidden }
   }
 
-  const momentOf = ({ about, key, now }: Question, session: string | null, tokensBeyond: Moment["tokensBeyond"]): Moment =>
-    new RequestMoment(options, now, session, key, about, tokensBeyond)
+  const momentOf = ({ about, key, now }: Question, session: string | null, length: Moment["length"]): Moment =>
+    new RequestMoment(options, now, session, key, about, length)
 
   const single = (question: Question): Route | PublicError => {
     const { face, key, model } = question
@@ -178,7 +177,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     if (found instanceof PublicError) return found
     const { forbidden, targets } = found
     const first = targets[0] as Target
-    const moment = momentOf(question, question.session, question.tokensBeyond)
+    const moment = momentOf(question, question.session, question.length)
     const refusal = tooLong(targets, moment, face)
     if (refusal !== null) return refusal
     const remembers = memoryKey(selection.strategy, first.provider, moment)
@@ -209,7 +208,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     const expansion = expansionOf(combo, key, face, granted)
     const own = configOf(combo)
     const session = own.disableSessionStickiness ? null : question.session
-    const moment = momentOf(question, session, ContextWindow.checkOf(combo, question.tokensBeyond, question.mayBeShortened))
+    const moment = momentOf(question, session, ContextWindow.checkOf(combo, question.length ?? null))
     const chaos = key !== null && key.policy.chaosModeEnabled
     const config = (one: Combo): ComboConfig => withHeaders(configOf(one), headers, chaos)
     const rank = (one: Combo, candidates: ReadonlyArray<Candidate>): Order => {

@@ -2,7 +2,7 @@
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
-import type { Candidate, Moment, Skipped } from "#src/routing/models/candidate.ts"
+import type { Candidate, Moment, PromptLength, Skipped } from "#src/routing/models/candidate.ts"
 import * as Selection from "#src/routing/selection.ts"
 import { overflowOf } from "#src/routing/strategies/filter.ts"
 import * as Unavailable from "#src/routing/unavailable.ts"
@@ -16,7 +16,7 @@ export const refusals = (factsOf: (target: Target) => Pick<Candidate, "contextWi
     return overflowOf(target, window, moment)
   }
   return (targets: ReadonlyArray<Target>, moment: Moment, face: CallFormat): Unavailable.Blocked | null => {
-    if (moment.tokensBeyond === undefined) return null
+    if ((moment.length ?? null) === null) return null
     for (let i = 0; i < targets.length; i++) if (overflowAt(targets[i] as Target, moment) === null) return null
     return Unavailable.tooLong(face, {
       combo: null, refused: [],
@@ -28,15 +28,16 @@ export const refusals = (factsOf: (target: Target) => Pick<Candidate, "contextWi
   }
 }
 
-/** Whether a target of the combo may be sent less than the client said. */
-export type Shortens = (combo: Combo, target: Target) => boolean
+/** How long a request's prompt is, for a combo's targets, too. */
+export interface RequestLength extends PromptLength {
+  /** Whether a target of the combo may be sent less than the client said. */
+  readonly mayBeShortened: (combo: Combo, target: Target) => boolean
+}
 
 /** The check for targets of a combo; none for the stages of a pipeline, of which the later ones read the answer before theirs. */
-export const checkOf = (combo: Combo, tokensBeyond: Moment["tokensBeyond"], mayBeShortened: Shortens | undefined): Moment["tokensBeyond"] => {
-  if (tokensBeyond === undefined || combo.strategy === "pipeline") return undefined
-  if (mayBeShortened === undefined) return tokensBeyond
-  return (target, window) => {
-    const tokens = tokensBeyond(target, window)
-    return tokens === null || mayBeShortened(combo, target) ? null : tokens
+export const checkOf = (combo: Combo, length: RequestLength | null): PromptLength | null => length === null || combo.strategy === "pipeline" ? null : {
+  beyond: (target, window) => {
+    const tokens = length.beyond(target, window)
+    return tokens === null || length.mayBeShortened(combo, target) ? null : tokens
   }
 }

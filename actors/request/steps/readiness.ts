@@ -58,11 +58,14 @@ const leaveFor = (one: Try, { interceptors, refusalOf }: Inbound): Soon<RequestE
   })
 }
 
+/** Most requests have one try. */
+const firstReady: RequestEvent = { _tag: "Ready", id: 0 }
+
 const bodyFor = (one: Try, inbound: Inbound, partialText: string | null): RequestEvent => {
   const body = partialText === null ? inbound.bodyFor(one.target) : inbound.continuationFor(one.target, partialText)
   if (body instanceof PublicError) return refused(one, body)
   one.body = body
-  return { _tag: "Ready", id: one.id }
+  return one.id === 0 ? firstReady : { _tag: "Ready", id: one.id }
 }
 
 const refused = ({ id }: Try, error: PublicError): Extract<RequestEvent, { readonly _tag: "Refused" }> =>

@@ -43,10 +43,7 @@ export const operation = (services: ConversationServices, { codec, compacts, end
     expand,
     head: codec.head,
     about: aboutOf,
-    length: (clientRequest, { body, key }, prompt) => ({
-      tokensBeyond: ContextWindow.tokensBeyond(services.admission.flags, clientRequest, codec.name, prompt, body.length),
-      mayBeShortened: (combo, target) => services.handoffs.mayShorten(combo, target, key, Lane.sessionOf(clientRequest))
-    }),
+    length: (clientRequest, call, prompt) => new ContextWindow.ConversationLength(services, clientRequest, call, prompt),
     encode: (call, { prompt, route: to }, clientRequest) => new ConversationEncoding(services, call.codec, call.head, prompt, to, null, clientRequest.header("x-gateway-effort")),
     asksSeveral: Ensembles.isFor,
     serve: (clientRequest, call, planned, waited) => {

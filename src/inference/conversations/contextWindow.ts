@@ -5,10 +5,13 @@
 import type { Flags } from "#actors/ports/Flags.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import { headerOf } from "#actors/request/ports/Upstream.ts"
-import type { FormatName } from "#schemas/wire/conversation.ts"
+import type { Combo } from "#schemas/records/Combo.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
-import type { Moment } from "#src/routing/models/candidate.ts"
+import * as Lane from "#src/inference/lane/Lane.ts"
+import type { ConversationCall } from "#src/inference/lane/stages/Stages.ts"
+import type { RequestLength } from "#src/routing/contextWindow.ts"
 import type { Exchange } from "#src/platform/server/Exchange.ts"
+import type { ConversationServices } from "./ConversationServices.ts"
 import { CHARACTERS_PER_TOKEN } from "#src/wire/contextWindow/leastTokens.ts"
 import { leastPromptTokens } from "#src/wire/contextWindow/promptTokens.ts"
 
@@ -22,18 +25,34 @@ const isLong = (betas: string | undefined): boolean => betas !== undefined && be
 const windowAt = ({ headers, wireFormat }: Target, window: number, betas: string | undefined): number =>
   wireFormat === "messages" && (isLong(betas) || isLong(headerOf(headers, BETAS))) ? Math.max(window, LONG_WINDOW) : window
 
-/** `bytes`: of the body as it came. */
-export const tokensBeyond = (
-  flags: Pick<Flags["Service"], "isOn">, clientRequest: Pick<Exchange, "header">, face: FormatName, prompt: Prompt, bytes: number
-): NonNullable<Moment["tokensBeyond"]> => {
-  let least: number | null = null
-  return (target, window) => {
-    if (bytes <= window * CHARACTERS_PER_TOKEN || flags.isOn("DISABLE_CONTEXT_WINDOW_CHECKS")) return null
+/** What the length of a conversation is asked of; a class, because each request has one and most are never measured. */
+export class ConversationLength implements RequestLength {
+  private readonly services: Pick<ConversationServices, "handoffs"> & { readonly admission: { readonly flags: Pick<Flags["Service"], "isOn"> } }
+  private readonly clientRequest: Pick<Exchange, "header">
+  private readonly call: Pick<ConversationCall, "body" | "codec" | "key">
+  private readonly prompt: Prompt
+  private least: number | null = null
+
+  constructor(services: ConversationLength["services"], clientRequest: Pick<Exchange, "header">, call: ConversationLength["call"], prompt: Prompt) {
+    this.services = services
+    this.clientRequest = clientRequest
+    this.call = call
+    this.prompt = prompt
+  }
+
+  beyond(target: Target, window: number): number | null {
+    const { call: { body, codec }, prompt, services } = this
+    if (body.length <= window * CHARACTERS_PER_TOKEN || services.admission.flags.isOn("DISABLE_CONTEXT_WINDOW_CHECKS")) return null
     // Such servers shorten a prompt that is too long by themselves.
     if (target.wireFormat === "local-model-server") return null
-    const most = windowAt(target, window, clientRequest.header(BETAS))
-    if (bytes <= most * CHARACTERS_PER_TOKEN) return null
-    least ??= prompt.large === null ? leastPromptTokens(face, prompt.parsed) : prompt.large.leastTokens
-    return least > most ? least : null
+    const most = windowAt(target, window, this.clientRequest.header(BETAS))
+    if (body.length <= most * CHARACTERS_PER_TOKEN) return null
+    this.least ??= prompt.large === null ? leastPromptTokens(codec.name, prompt.parsed) : prompt.large.leastTokens
+    return this.least > most ? this.least : null
+  }
+
+  mayBeShortened(combo: Combo, target: Target): boolean {
+    const { call: { key }, clientRequest, services } = this
+    return services.handoffs.mayShorten(combo, target, key, Lane.sessionOf(clientRequest))
   }
 }

@@ -13,6 +13,7 @@ import * as PreviousResponses from "#src/inference/ports/PreviousResponses.ts"
 import type { DirectRoute, Exchange } from "#src/platform/server/Exchange.ts"
 import { releaseNothing } from "#src/platform/structures/HeldBytes.ts"
 import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
+import type { Question } from "#src/routing/Router.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import * as FormErrors from "./forms/formErrors.ts"
 import { PlannedRequest } from "./PlannedRequest.ts"
@@ -150,22 +151,15 @@ export const plan = <Head extends RequestHead, C extends Stages.AdmittedCall>(
   const { body, form, head, key, large, parsed } = call
   const prompt = new Prompt(body, parsed, large ?? null, key, form ?? null)
   prompt.names = PreviousResponses.namesOf(call.asked)
-  const length = operation.length?.(clientRequest, call, prompt)
   const found = services.router().route({
     model: head.model,
     key,
     face: operation.face.name,
     session: sessionOf(clientRequest),
-    headers: {
-      mode: clientRequest.header("x-gateway-mode"),
-      budget: clientRequest.header("x-gateway-budget"),
-      budgetFallback: clientRequest.header("x-gateway-budget-fallback")
-    },
+    headers: wishesOf(clientRequest),
     // Over the prompt, which is released at the commit point: a route lives as long as its stream.
     about: () => operation.about(prompt),
-    // Spelled out: a spread makes an object that grows field by field.
-    tokensBeyond: length?.tokensBeyond,
-    mayBeShortened: length?.mayBeShortened,
+    length: operation.length?.(clientRequest, call, prompt) ?? null,
     now: services.request.now(),
     dry: operation.dry === true
   })
@@ -177,6 +171,16 @@ export const plan = <Head extends RequestHead, C extends Stages.AdmittedCall>(
   if (arranged instanceof PublicError) return arranged
   const placed = operation.place === undefined ? arranged : operation.place(arranged, parsed)
   return placed instanceof PublicError ? placed : { route: placed, prompt }
+}
+
+const noWishes: Question["headers"] = {}
+
+/** What the client's headers say of automatic routing and combos; shared by requests that say nothing. */
+const wishesOf = (clientRequest: Pick<Exchange, "header">): Question["headers"] => {
+  const mode = clientRequest.header("x-gateway-mode")
+  const budget = clientRequest.header("x-gateway-budget")
+  const budgetFallback = clientRequest.header("x-gateway-budget-fallback")
+  return mode === undefined && budget === undefined && budgetFallback === undefined ? noWishes : { mode, budget, budgetFallback }
 }
 
 export const sessionOf = (clientRequest: Pick<Exchange, "header">): string | null => clientRequest.header("x-session-id") ?? clientRequest.header("x_session_id") ?? null

@@ -17,7 +17,8 @@ import type { AdmittedCall, Stage } from "#src/inference/lane/stages/Stages.ts"
 import type { MediaFetch } from "#src/platform/media/MediaFetch.ts"
 import type { Exchange } from "#src/platform/server/Exchange.ts"
 import type { About } from "#src/routing/RequestMoment.ts"
-import type { Question, Route } from "#src/routing/Router.ts"
+import type { RequestLength } from "#src/routing/contextWindow.ts"
+import type { Route } from "#src/routing/Router.ts"
 import type { Sent } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import type { Gate } from "./Intake.ts"
@@ -82,7 +83,7 @@ export interface Operation<Head extends RequestHead, C extends AdmittedCall = Ad
   /** What a combo's strategy may ask of the request. */
   readonly about: (prompt: Prompt) => About
   /** How long the request is for the windows of its targets; absent = nothing is known of it. */
-  readonly length?: (clientRequest: Pick<ClientRequest, "header">, call: C, prompt: Prompt) => Pick<Question, "tokensBeyond" | "mayBeShortened">
+  readonly length?: (clientRequest: Pick<ClientRequest, "header">, call: C, prompt: Prompt) => RequestLength
   /** Longest wait for the head of an answer, ms; the settings may say less. Absent: the settings alone. */
   readonly answerMs?: number | undefined
   /** The client's error of a request that failed, or that was not planned (no route); absent: as it is. */

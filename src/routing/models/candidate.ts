@@ -45,6 +45,12 @@ export interface Hints {
   readonly quality?: (target: Target) => number | null
 }
 
+/** How long a request's prompt is. */
+export interface PromptLength {
+  /** Tokens that it has at least, when they are more than this window of the target; null when it may fit. */
+  readonly beyond: (target: Target, window: number) => number | null
+}
+
 /** What is known when an order is asked for; functions are cheap look-ups. */
 export interface Moment {
   /** ms since the epoch. */
@@ -63,8 +69,8 @@ export interface Moment {
   readonly needs: { readonly tools: boolean; readonly vision: boolean; readonly structuredOutput: boolean }
   /** Id of the API key; null for anonymous. */
   readonly keyId: string | null
-  /** Tokens that the prompt has at least, when they are more than this window of the target; null when it may fit. Absent = not checked. */
-  readonly tokensBeyond?: ((target: Target, window: number) => number | null) | undefined
+  /** Absent or null = not checked. */
+  readonly length?: PromptLength | null
   readonly hints?: Hints
 }
 

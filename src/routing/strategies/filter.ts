@@ -57,8 +57,8 @@ const contextReason = (needed: number, strict: boolean) => (candidate: Candidate
 }
 
 /** The prompt certainly does not fit; no guess, so nothing brings the candidate back. */
-export const overflowOf = (target: Target, window: number | null, { tokensBeyond }: Pick<Moment, "tokensBeyond">): Why | null => {
-  const tokens = window === null || tokensBeyond === undefined ? null : tokensBeyond(target, window)
+export const overflowOf = (target: Target, window: number | null, { length = null }: Pick<Moment, "length">): Why | null => {
+  const tokens = window === null || length === null ? null : length.beyond(target, window)
   return window === null || tokens === null ? null : {
     reason: "context-too-small", until: null, overflow: { tokens, window }, detail: `The context window is ${window} tokens; the prompt has at least ${tokens}.`
   }
@@ -87,7 +87,7 @@ export const filter = (candidates: ReadonlyArray<Candidate>, config: ComboConfig
   let filtered = all(candidates)
   const allowed = hints?.allowed
   if (allowed !== undefined) filtered = narrow(filtered, (candidate) => allowed(candidate.target) ? null : notAllowed)
-  if (moment.tokensBeyond !== undefined) filtered = narrow(filtered, ({ contextWindow, target }) => overflowOf(target, contextWindow, moment))
+  if ((moment.length ?? null) !== null) filtered = narrow(filtered, ({ contextWindow, target }) => overflowOf(target, contextWindow, moment))
   filtered = narrow(filtered, (candidate) => moment.unavailable(candidate.target))
   const context = config.contextRequirements
   if (context !== undefined) {

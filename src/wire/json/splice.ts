@@ -37,9 +37,9 @@ export interface Edit {
 export const edit = (body: Buffer, parsed: Readonly<Record<string, unknown>>, edits: ReadonlyArray<Edit>): Buffer | null => {
   const sole = edits[0]
   if (edits.length === 1 && sole !== undefined && Object.hasOwn(parsed, sole.key)) {
-    // Most requests change their model and nothing else: no lists.
-    const ranges = rangesOf(body, sole.key, parsed[sole.key])
-    if (ranges.length === 1) return replaced(body, ranges[0] as Range, sole.value)
+    // Most requests change their model and nothing else: no lists and ranges.
+    const start = soleString(body, sole.key, parsed[sole.key])
+    if (start !== -1) return between(body, start, endOfString(body, start), sole.value)
   }
   const changes: Array<{ readonly range: Range; readonly text: string }> = []
   let inserted = ""
@@ -71,7 +71,9 @@ export const edit = (body: Buffer, parsed: Readonly<Record<string, unknown>>, ed
 }
 
 /** The body with another text in one place, as most requests change their model: one new buffer and no views. */
-export const replaced = (body: Buffer, { end, start }: Range, text: string): Buffer => {
+export const replaced = (body: Buffer, { end, start }: Range, text: string): Buffer => between(body, start, end, text)
+
+const between = (body: Buffer, start: number, end: number, text: string): Buffer => {
   const bytes = Buffer.byteLength(text)
   const out = Buffer.allocUnsafe(body.length - (end - start) + bytes)
   body.copy(out, 0, 0, start)
@@ -100,17 +102,20 @@ export const remove = (body: Buffer, key: string): Buffer => {
 }
 
 const rangesOf = (body: Buffer, key: string, value: unknown): ReadonlyArray<Range> => {
+  const start = soleString(body, key, value)
+  if (start !== -1) return [{ start, end: endOfString(body, start) }]
+  return body.indexOf(needleOf(key)) === -1 ? [] : scanTopLevel(body, key)
+}
+
+/** Where this text is the value of the key, whose bytes occur once; -1 when that cannot be said. */
+const soleString = (body: Buffer, key: string, value: unknown): number => {
   const needle = needleOf(key)
   const first = body.indexOf(needle)
-  if (first === -1) return []
-  if (typeof value === "string" && body.indexOf(needle, first + needle.length) === -1) {
-    const start = afterColon(body, first + needle.length)
-    if (start !== -1 && body[start] === QUOTE) {
-      const end = endOfString(body, start)
-      if (end !== -1 && sameString(body, start, end, value)) return [{ start, end }]
-    }
-  }
-  return scanTopLevel(body, key)
+  if (first === -1 || typeof value !== "string" || body.indexOf(needle, first + needle.length) !== -1) return -1
+  const start = afterColon(body, first + needle.length)
+  if (start === -1 || body[start] !== QUOTE) return -1
+  const end = endOfString(body, start)
+  return end !== -1 && sameString(body, start, end, value) ? start : -1
 }
 
 /** The quoted keys that were looked for; callers look for few. */
