@@ -3,6 +3,7 @@ import type { AttemptEnd } from "./Attempt.ts"
 import type { AttemptNote, Inbound, SkipNote, RouteNotes } from "./Inbound.ts"
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import * as RequestFacts from "./requestFacts.ts"
+import type { PublicError } from "#schemas/errors.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
 const noNotes: ReadonlyArray<AttemptNote> = []
@@ -31,8 +32,11 @@ export class History implements RouteNotes {
     return this.newest !== null && this.newest.outcome === "completed"
   }
 
-  summary(inbound: Inbound, facts: RequestFacts.SummaryFacts): RequestSummary {
-    const summary = RequestFacts.summaryOf(inbound, this.newest, facts, this.bytesOut)
+  /** `refusal`: why the newest target was passed over; `headSent`: that of a stream; `goneCode`: null while the client is there. */
+  summary(
+    inbound: Inbound, refusal: PublicError | null, attempts: number, startedAt: number, now: number, headSent: boolean, goneCode: RequestFacts.GoneCode | null
+  ): RequestSummary {
+    const summary = RequestFacts.summaryOf(inbound, this.newest, this.bytesOut, refusal, attempts, startedAt, now, headSent, goneCode)
     return this.completed && this.notes.length < 2 && this.skips.length === 0 ? summary : { ...summary, route: inbound.route.line(this) }
   }
 }

@@ -378,9 +378,8 @@ export class RequestActor implements Waiting, TryOwner {
     const now = services.now()
     const { attempts, clientGone, refusal } = this.state
     const { startedAt } = this.rules
-    services.telemetry.requestSettled(this.history.summary(inbound, {
-      refusal, attempts, startedAt, now, headSent: this.reply.headSent, goneCode: clientGone ? this.goneCode : null
-    }))
+    const goneCode = clientGone ? this.goneCode : null
+    services.telemetry.requestSettled(this.history.summary(inbound, refusal, attempts, startedAt, now, this.reply.headSent, goneCode))
     inbound.route.finished?.(clientGone ? null : this.history.completed, this.history.notes, this.history.skips, now - startedAt)
     for (const interceptor of inbound.interceptors) interceptor.closed()
     services.closed(this)

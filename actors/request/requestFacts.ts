@@ -174,21 +174,11 @@ const phasesOf = (
   end: endedAt - startedAt
 })
 
-export interface SummaryFacts {
-  /** Why the newest target was passed over without a wire call. */
-  readonly refusal: PublicError | null
-  readonly attempts: number
-  readonly startedAt: number
-  readonly now: number
-  /** The head of a stream was sent. */
-  readonly headSent: boolean
-  /** Null while the client is there. */
-  readonly goneCode: GoneCode | null
-}
-
-/** `row`: of the newest attempt; null when none was made. `bytesOut`: of bodies, given to the client. */
-export const summaryOf = (inbound: Inbound, row: LedgerRow | null, facts: SummaryFacts, bytesOut: number): RequestSummary => {
-  const { goneCode, refusal, startedAt } = facts
+/** `row`: of the newest attempt; null when none was made. `bytesOut`: of bodies, given to the client; the others as `History.summary` has them. */
+export const summaryOf = (
+  inbound: Inbound, row: LedgerRow | null, bytesOut: number,
+  refusal: PublicError | null, attempts: number, startedAt: number, now: number, headSent: boolean, goneCode: GoneCode | null
+): RequestSummary => {
   const answered = row !== null && row.outcome === "completed"
   // The client left: during its call, or (then its last call says something else) between two calls.
   const left = goneCode !== null && !answered
@@ -201,14 +191,14 @@ export const summaryOf = (inbound: Inbound, row: LedgerRow | null, facts: Summar
     model: row === null ? null : row.model,
     apiKeyId: inbound.key === null ? null : inbound.key.id,
     status: left ? 499 : row !== null ? row.status : refusal !== null ? refusal.status : 500,
-    clientStatus: facts.headSent ? 200 : left ? 0 : row !== null && row.clientStatus !== 0 ? row.clientStatus : refusal !== null ? refusal.status : 500,
+    clientStatus: headSent ? 200 : left ? 0 : row !== null && row.clientStatus !== 0 ? row.clientStatus : refusal !== null ? refusal.status : 500,
     outcome: left ? "client-abort" : row === null ? "policy" : row.outcome,
     errorCode: left ? goneCode : row !== null ? row.errorCode : refusal !== null ? refusal.code : "internal_server_error",
     stream: inbound.stream,
-    attempts: facts.attempts,
+    attempts,
     cache: inbound.cache ?? "off",
     startedAt,
-    latencyMs: facts.now - startedAt,
+    latencyMs: now - startedAt,
     ttftMs: row === null || row.ttftMs === null ? null : row.startedAt + row.ttftMs - startedAt,
     bytesOut
   }
@@ -217,6 +207,10 @@ export const summaryOf = (inbound: Inbound, row: LedgerRow | null, facts: Summar
 /** The deadline of the whole request is one for all its attempts; a combo's target has its own for the beginning of its answer. */
 export const timeoutsOf = (timeouts: Timeouts, { targetTimeoutMs }: WalkPolicy, attempts: number, startedAt: number, now: () => number): Timeouts => {
   if (targetTimeoutMs === null && (attempts === 1 || timeouts.total === 0)) return timeouts
+  return shortened(timeouts, targetTimeoutMs, startedAt, now)
+}
+
+const shortened = (timeouts: Timeouts, targetTimeoutMs: number | null, startedAt: number, now: () => number): Timeouts => {
   const least = (limit: number) => targetTimeoutMs === null ? limit : limit === 0 ? targetTimeoutMs : Math.min(limit, targetTimeoutMs)
   return {
     ...timeouts,

@@ -155,7 +155,11 @@ export const makeRouter = (options: RouterOptions): Router => {
     const rights = rightsOf(key)
     const { preferredConnections } = key.policy
     if (rights === null) return { targets: preferredFirst(plan, preferredConnections), forbidden: noneForbidden }
-    const refusals = plan.map((target) => rights.ofTarget(target, granted === true ? null : model))
+    return restricted(plan, rights, preferredConnections, granted === true ? null : model)
+  }
+
+  const restricted = (plan: ReadonlyArray<Target>, rights: Rights.Rights, preferredConnections: ReadonlyArray<string>, model: string | null): Permitted | PublicError => {
+    const refusals = plan.map((target) => rights.ofTarget(target, model))
     const targets = plan.filter((_, i) => refusals[i] === null)
     if (targets.length === plan.length) return { targets: preferredFirst(plan, preferredConnections), forbidden: noneForbidden }
     const forbidden = () => Selection.candidatesOf(plan).flatMap((candidate, i): ReadonlyArray<Skipped> => {
@@ -188,17 +192,19 @@ export const makeRouter = (options: RouterOptions): Router => {
     })
     if (question.dry !== true) memory.memories.set(remembers, before, order.memory)
     if (order.order.length === 0) return lastResort(order, { strategy: "single", combo: null, policy: once, tracked: false, config: null, refused: noneRefused, forbidden }) ?? Unavailable.errorOf(model, order.skipped, question.now)
-    const succeeded = selection.strategy === "fill-first" && selection.sessionAffinityTtlMs === 0 ? nothing : (index: number): void => {
-      const candidate = order.order[index]
-      if (candidate === undefined) return
-      const held = memory.memories.get(remembers)
-      memory.memories.set(remembers, held, strategies[selection.strategy].succeeded(candidate, selection.config, held, moment))
-      memory.pins.keep(candidate.target, selection.sessionAffinityTtlMs, moment)
-    }
+    const succeeded = selection.strategy === "fill-first" && selection.sessionAffinityTtlMs === 0 ? nothing : remembering(order, remembers, moment)
     return {
       strategy: "single", combo: null, policy: once, tracked: false, lastResort: false, succeeded, order, config: null, refused: noneRefused, forbidden,
       targets: order.skipped.length === 0 && isSame(order.order, targets) ? targets : order.order.map(({ target }) => target)
     }
+  }
+
+  const remembering = (order: Order, remembers: string | null, moment: Moment) => (index: number): void => {
+    const candidate = order.order[index]
+    if (candidate === undefined) return
+    const held = memory.memories.get(remembers)
+    memory.memories.set(remembers, held, strategies[selection.strategy].succeeded(candidate, selection.config, held, moment))
+    memory.pins.keep(candidate.target, selection.sessionAffinityTtlMs, moment)
   }
 
   const ofCombo = (combo: Combo, question: Question, variants: Pick<Target, "thinking"> | null): Route | PublicError => {

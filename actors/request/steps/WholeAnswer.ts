@@ -37,6 +37,9 @@ export interface Answered {
 
 export class WholeAnswer {
   readonly #attempt: Answered
+  /** The first chunk, and mostly the only one. */
+  #first: Uint8Array | null = null
+  /** All of them, once there are several. */
   #held: Array<Uint8Array> | null = null
   #bytes = 0
   #large: LargeBody | null = null
@@ -68,7 +71,7 @@ export class WholeAnswer {
 
   end(): void {
     const { options: { check, dialect, forwardUsage, stream }, status } = this.#attempt
-    const body = this.#large === null ? joinBytes(this.#held ?? nothing, this.#bytes) : this.#large.bytes
+    const body = this.#large === null ? this.#joined() : this.#large.bytes
     this.#forget()
     if (dialect.pollOf !== undefined && this.#asksAgain(body)) return
     if (!StatusReason.isOk(status)) {
@@ -95,20 +98,30 @@ export class WholeAnswer {
     this.#job?.stop()
   }
 
-  /** Most answers come in one piece: a list of its size, because one that grows takes room for seventeen. */
   #hold(copy: Uint8Array): void {
-    if (this.#held === null) this.#held = [copy]
+    if (this.#first === null) this.#first = copy
+    else if (this.#held === null) this.#held = [this.#first, copy]
     else this.#held.push(copy)
   }
 
+  get #chunks(): ReadonlyArray<Uint8Array> {
+    return this.#held ?? (this.#first === null ? nothing : [this.#first])
+  }
+
+  #joined(): Uint8Array {
+    return this.#held === null && this.#first !== null ? this.#first : joinBytes(this.#chunks, this.#bytes)
+  }
+
   #forget(): void {
+    this.#first = null
     this.#held = null
     this.#bytes = 0
     this.#large = null
   }
 
   #beginLarge(headers: ReadonlyArray<string>): LargeBody {
-    const held = this.#held ?? nothing
+    const held = this.#chunks
+    this.#first = null
     this.#held = null
     return new LargeBody(held, Math.min(Number(headerOf(headers, "content-length")) || 0, maxAnswerBytes))
   }

@@ -88,11 +88,13 @@ export const admit = (
   services: AdmissionServices,
   done: (key: ApiKey | null | PublicError) => void
 ): void => {
-  if (services.feed.isBehind()) {
-    // This process stood still: a key, a flag or a route may have changed meanwhile.
-    services.runLookup(Effect.as(services.feed.caughtUp, null), () => decideNow(head, endpoint, services, done))
-  } else decideNow(head, endpoint, services, done)
+  if (services.feed.isBehind()) decideLater(head, endpoint, services, done)
+  else decideNow(head, endpoint, services, done)
 }
+
+/** This process stood still: a key, a flag or a route may have changed meanwhile. */
+const decideLater: typeof admit = (head, endpoint, services, done) =>
+  services.runLookup(Effect.as(services.feed.caughtUp, null), () => decideNow(head, endpoint, services, done))
 
 const decideNow: typeof admit = (head, endpoint, services, done) => {
   const { actsAs } = head
@@ -105,7 +107,7 @@ const decideNow: typeof admit = (head, endpoint, services, done) => {
   if (presented === null) {
     done(services.flags.isOn("REQUIRE_API_KEY")
       ? Errors.make("invalid_api_key", "An API key is required: send 'Authorization: Bearer <key>'.")
-      : services.pages.refusal((name) => head.header(name)))
+      : pageRefusal(head, services))
     return
   }
   if (presented === "" || presented.length > 512) {
@@ -114,6 +116,8 @@ const decideNow: typeof admit = (head, endpoint, services, done) => {
   }
   decideKey(services.keys.hash(presented), head, endpoint, services, done)
 }
+
+const pageRefusal = (head: CallHead, { pages }: AdmissionServices): PublicError | null => pages.refusal((name) => head.header(name))
 
 const decideKey = (hash: string, head: CallHead, endpoint: string, services: AdmissionServices, done: (key: ApiKey | null | PublicError) => void): void => {
   const permanent = services.environmentKeys.get(hash)
@@ -126,13 +130,15 @@ const decideKey = (hash: string, head: CallHead, endpoint: string, services: Adm
     done(decided(known, head, endpoint, services))
     return
   }
-  services.runLookup(services.keys.find(hash), (found) => {
-    if (found !== null && "_tag" in found) {
-      // The key store cannot be read: fail closed.
-      done(Errors.make("service_unavailable", "The key store cannot be read at the moment.", { retryAfterSeconds: 1 }))
-    } else done(decided(found, head, endpoint, services))
-  })
+  lookUp(hash, head, endpoint, services, done)
 }
+
+const lookUp: typeof decideKey = (hash, head, endpoint, services, done) => services.runLookup(services.keys.find(hash), (found) => {
+  if (found !== null && "_tag" in found) {
+    // The key store cannot be read: fail closed.
+    done(Errors.make("service_unavailable", "The key store cannot be read at the moment.", { retryAfterSeconds: 1 }))
+  } else done(decided(found, head, endpoint, services))
+})
 
 /** The key, or why it may not be used here. */
 const decided = (key: ApiKey | null, head: CallHead, endpoint: string, services: AdmissionServices): ApiKey | PublicError => {

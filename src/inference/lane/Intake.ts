@@ -117,18 +117,6 @@ export const take = (exchange: Exchange, services: IntakeServices, gate: Gate, d
       refuse(wrongType)
       return
     }
-    const read = (body: Buffer, asked: Asked): void => {
-      if (body.length < JsonBounds.HARMLESS_BYTES) {
-        const parsed = Jobs.parseBody(body)
-        if (parsed instanceof PublicError) refuse(parsed)
-        else done({ tags, key, body, parsed, large: null, form: null, refuse, asked })
-        return
-      }
-      readMore(body, services.bodies, gate, (read) => {
-        if (read instanceof PublicError) refuse(read)
-        else if (!exchange.closed) done({ tags, key, form: null, refuse, asked, ...read })
-      })
-    }
     const limit = Math.max(boundary === null ? gate.leastBodyLimit ?? 0 : FORM_BYTES, services.maxBodyBytes())
     if (boundary !== null) {
       Forms.take(exchange, services, { boundary, limit, meterOf: gate.meterOf }, (form) => {
@@ -144,14 +132,22 @@ export const take = (exchange: Exchange, services: IntakeServices, gate: Gate, d
         return
       }
       const body = asBuffer(bytes)
-      if (gate.expand !== undefined) {
-        gate.expand(body, key, (whole, asked) => {
-          if (whole instanceof PublicError) refuse(whole)
-          else if (!exchange.closed) read(whole, exchange.continues === undefined ? asked : withOwn(asked, exchange.continues))
-        })
+      if (gate.expand === undefined && body.length < JsonBounds.HARMLESS_BYTES) {
+        // Most requests: no closure is made for what they do not wait for.
+        const parsed = Jobs.parseBody(body)
+        if (parsed instanceof PublicError) refuse(parsed)
+        else done({ tags, key, body, parsed, large: null, form: null, refuse, asked: nothingAsked })
         return
       }
-      read(body, nothingAsked)
+      const read = (whole: Buffer, asked: Asked): void => readMore(whole, services.bodies, gate, (read) => {
+        if (read instanceof PublicError) refuse(read)
+        else if (!exchange.closed) done({ tags, key, form: null, refuse, asked, ...read })
+      })
+      if (gate.expand === undefined) read(body, nothingAsked)
+      else gate.expand(body, key, (whole, asked) => {
+        if (whole instanceof PublicError) refuse(whole)
+        else if (!exchange.closed) read(whole, exchange.continues === undefined ? asked : withOwn(asked, exchange.continues))
+      })
     })
   })
 }
@@ -163,9 +159,9 @@ const withOwn = (asked: Asked, { conversation, makes, previous }: Continues): As
 
 const noBytes = Buffer.alloc(0)
 
-/** Bodies that may hold more than they look: those that do not cost the loop a moment are read by others. */
+/** Bodies that may hold more than they look: those that cost the loop more than a moment are read by others. */
 const readMore = (body: Buffer, workers: BodyWorkers, { format, modelInPath }: Gate, done: (read: Pick<AdmittedRequest, "body" | "parsed" | "large"> | PublicError) => void): void => {
-  const size = body.length > LARGE_BYTES ? null : JsonBounds.measure(body)
+  const size = body.length > LARGE_BYTES ? null : body.length < JsonBounds.HARMLESS_BYTES ? harmless : JsonBounds.measure(body)
   if (size !== null && "what" in size) return done(Jobs.refusalOf(size))
   if (size !== null && size.containers <= LARGE_CONTAINERS) {
     const parsed = Jobs.parseBody(body)
@@ -181,6 +177,7 @@ const readMore = (body: Buffer, workers: BodyWorkers, { format, modelInPath }: G
 }
 
 const nothing = {}
+const harmless = { containers: 0 }
 
 /** In memory that threads share, so that a body is not copied for every job about it; a large one mostly came there. */
 const shared = (body: Buffer): Buffer => {

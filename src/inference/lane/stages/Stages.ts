@@ -84,12 +84,14 @@ export interface Stage {
 export const pass = <C extends AdmittedCall>(stages: ReadonlyArray<Stage>, call: C, done: (call: C) => void, from = 0): void => {
   for (let i = from; i < stages.length; i++) {
     const stage = stages[i] as Stage
-    if (!stage.applies(call)) continue
-    stage.run(call, (next) => pass(stages, next as C, done, i + 1))
-    return
+    if (stage.applies(call)) return enter(stages, call, done, i)
   }
   done(call)
 }
+
+/** A function of its own: a call-back in the loop would make a scope for each stage that is passed by. */
+const enter = <C extends AdmittedCall>(stages: ReadonlyArray<Stage>, call: C, done: (call: C) => void, at: number): void =>
+  (stages[at] as Stage).run(call, (next) => pass(stages, next as C, done, at + 1))
 
 /** Runs an effect; answers the way to interrupt it. */
 export type Fork = (effect: Effect.Effect<void>) => () => void

@@ -48,7 +48,7 @@ export class BodyReader implements Arriving {
   /** Bytes the head promised; -1 for a chunked body. */
   private readonly declared: number
   private readonly owner: BodyOwner
-  /** Null while there is none: a list that grows takes room for seventeen, and most bodies come in one piece. */
+  /** Null while there is none: a list that grows takes room for seventeen. */
   private chunks: Array<Uint8Array> | null = null
   /** Where a long body is put together. */
   private place: Buffer | null = null
@@ -281,7 +281,7 @@ export class BodyReader implements Arriving {
         return this.fail("no-room")
       }
       this.counted += bytes
-      this.keep(new Uint8Array(chunk))
+      this.keep(new Uint8Array(chunk), isLast)
     }
     const waiting = this.waiting
     if (waiting === undefined) {
@@ -355,7 +355,7 @@ export class BodyReader implements Arriving {
   }
 
   /** Copies, because the native buffer is detached when its callback returns. */
-  private keep(bytes: Uint8Array): void {
+  private keep(bytes: Uint8Array, isLast: boolean): void {
     if (this.place === null && this.held > SHARED_BYTES && this.declared !== 0 && this.waiting !== undefined && !this.pulling) {
       this.place = Buffer.from(new SharedArrayBuffer(this.declared === -1 ? FIRST_PIECE_BYTES : this.declared))
       let at = 0
@@ -376,7 +376,9 @@ export class BodyReader implements Arriving {
     } else {
       const copy = Buffer.allocUnsafe(bytes.byteLength)
       copy.set(bytes)
-      if (this.chunks === null) this.chunks = [copy]
+      // Most bodies come in one piece, and need no list.
+      if (isLast && this.chunks === null && this.waiting !== undefined && !this.pulling) this.whole = copy
+      else if (this.chunks === null) this.chunks = [copy]
       else this.chunks.push(copy)
     }
     this.held += bytes.byteLength

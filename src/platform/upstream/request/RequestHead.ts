@@ -96,10 +96,20 @@ export const writeHead = (socket: Socket, { bytes }: RequestHead, length: number
   socket.write(Buffer.concat([bytes, Buffer.from(`content-length: ${length}\r\n\r\n`, "latin1")]))
 }
 
+/** Ends of heads by the length of their body; those of small bodies come again and again. */
+const tails: Array<string> = []
+const MOST_TAILS = 4_096
+
+const tailOf = (length: number): string => {
+  if (length >= MOST_TAILS) return `content-length: ${length}\r\n\r\n`
+  while (tails.length <= length) tails.push(`content-length: ${tails.length}\r\n\r\n`)
+  return tails[length] as string
+}
+
 /** Writes a request on a connected socket. */
 export const write = (socket: Socket, head: RequestHead, body: Uint8Array | string | null): void => {
   const length = body === null ? 0 : typeof body === "string" ? Buffer.byteLength(body) : body.length
-  const tail = body === null && head.optionalBody ? "\r\n" : `content-length: ${length}\r\n\r\n`
+  const tail = body === null && head.optionalBody ? "\r\n" : tailOf(length)
   const { bytes } = head
   const headLength = bytes.length + tail.length
   const copied = length <= maxCopiedBytes ? length : 0
