@@ -55,14 +55,15 @@ export const suite = (name: string, layer: Layer.Layer<BatchStore>): void => {
       const last = yield* store.finish("batch_d", [result(2), result(3)], 3_000)
       assert.deepStrictEqual([last?.state.status, last?.state.ending, last?.state.finalizingAt], ["finalizing", "completed", 3_000])
       assert.deepStrictEqual(last?.usage, { input: 6, output: 4, cached: 2, reasoning: 0 })
-      assert.deepStrictEqual(yield* store.page("batch_d", false, 0, 1_000), { last: 3, text: '{"line":2}\n{"line":3}\n' })
-      assert.deepStrictEqual(yield* store.page("batch_d", false, 2, 1_000), { last: 3, text: '{"line":3}\n' })
-      assert.deepStrictEqual(yield* store.page("batch_d", true, 0, 1_000), { last: 1, text: '{"line":1}\n' })
-      assert.deepStrictEqual(yield* store.page("batch_d", false, 0, 10), { last: 2, text: '{"line":2}\n' })
-      assert.deepStrictEqual(yield* store.page("batch_d", false, 0, 11), { last: 3, text: '{"line":2}\n{"line":3}\n' })
+      assert.deepStrictEqual(yield* store.page("batch_d", false, { after: 0, through: 9 }, 1_000), { through: 9, text: '{"line":2}\n{"line":3}\n' })
+      assert.deepStrictEqual(yield* store.page("batch_d", false, { after: 2, through: 3 }, 1_000), { through: 3, text: '{"line":3}\n' })
+      assert.deepStrictEqual(yield* store.page("batch_d", true, { after: 0, through: 9 }, 1_000), { through: 9, text: '{"line":1}\n' })
+      assert.deepStrictEqual(yield* store.page("batch_d", false, { after: 0, through: 9 }, 10), { through: 2, text: '{"line":2}\n' })
+      assert.deepStrictEqual(yield* store.page("batch_d", false, { after: 0, through: 2 }, 1_000), { through: 2, text: '{"line":2}\n' })
+      assert.deepStrictEqual([yield* store.lastAnswer("batch_d", false), yield* store.lastAnswer("batch_d", true)], [3, 1])
       assert.deepStrictEqual(yield* store.finished("batch_d", 2, 2_000_000_000), new Set([2, 3]))
       yield* store.dropResults("batch_d")
-      assert.isNull(yield* store.page("batch_d", false, 0, 1_000))
+      assert.deepStrictEqual([yield* store.page("batch_d", false, { after: 0, through: 9 }, 1_000), yield* store.lastAnswer("batch_d", false)], [{ through: 9, text: "" }, null])
     }))
 
     it.effect("answers count once, whether the record is known, has changed since, or has such a line", () => Effect.gen(function*() {
@@ -73,7 +74,7 @@ export const suite = (name: string, layer: Layer.Layer<BatchStore>): void => {
       const first = (yield* store.finish("batch_k", [result(1), result(2, { failed: true, usage: null, text })], 2_000, known))!
       assert.deepStrictEqual(first, yield* store.find("batch_k", "all"))
       assert.deepStrictEqual([first.state.completed, first.state.failed, first.version], [1, 1, known.version + 1])
-      assert.strictEqual((yield* store.page("batch_k", true, 0, 1_000))?.text, `${text}\n`)
+      assert.strictEqual((yield* store.page("batch_k", true, { after: 0, through: 9 }, 1_000)).text, `${text}\n`)
       const stale = yield* store.finish("batch_k", [result(3)], 2_000, known)
       assert.deepStrictEqual([stale?.state.completed, stale?.version], [2, first.version + 1])
       const again = yield* store.finish("batch_k", [result(3), result(4)], 2_000, stale!)
@@ -94,7 +95,7 @@ export const suite = (name: string, layer: Layer.Layer<BatchStore>): void => {
       const store = yield* BatchStore
       yield* store.insert(batchRecord("batch_f", {}, { status: "cancelled", total: 3 }))
       assert.isNull(yield* store.finish("batch_f", [result(1)], 2_000))
-      assert.isNull(yield* store.page("batch_f", false, 0, 1_000))
+      assert.isNull(yield* store.lastAnswer("batch_f", false))
       assert.isNull(yield* store.finish("batch_none", [result(1)], 2_000))
     }))
 

@@ -74,15 +74,16 @@ const make = (): BatchStore["Service"] => {
       if (known !== undefined && known.cursor.line < cursor.line) rows.set(id, { ...known, cursor })
     }),
     finished: (id, first, last) => Effect.sync(() => new Set([...lines.get(id)?.keys() ?? []].filter((line) => line >= first && line <= last))),
-    page: (id, failed, after, mostBytes) => Effect.sync(() => {
+    lastAnswer: (id, failed) => Effect.sync(() => linesOf(id).filter((one) => one.failed === failed).at(-1)?.line ?? null),
+    page: (id, failed, { after, through }, mostBytes) => Effect.sync(() => {
       let bytes = 0
-      const page = linesOf(id).filter((one) => one.failed === failed && one.line > after).filter(({ text }) => {
+      const all = linesOf(id).filter((one) => one.failed === failed && one.line > after && one.line <= through)
+      const page = all.filter(({ text }) => {
         const fits = bytes < mostBytes
         bytes += Buffer.byteLength(text)
         return fits
       })
-      const last = page.at(-1)
-      return last === undefined ? null : { last: last.line, text: page.map(({ text }) => `${text}\n`).join("") }
+      return { through: page.length < all.length ? page.at(-1)!.line : through, text: page.map(({ text }) => `${text}\n`).join("") }
     }),
     dropResults: (id) => Effect.sync(() => void lines.get(id)?.clear()),
     remove: (id, scope) => Effect.sync(() => {

@@ -34,8 +34,6 @@ const documentOf = ({ cursor: _cursor, version: _version, ...document }: BatchRe
 
 /** Rows per statement: each has four parameters. */
 const insertSlice = 500
-/** Most answers of a page. */
-const pageSlice = 1_000
 
 const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
   const sql = yield* SqlClient.SqlClient
@@ -121,15 +119,21 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
       sql<{ readonly line: number }>`SELECT line FROM batch_lines WHERE batch_id = ${id} AND line BETWEEN ${from} AND ${to}`,
       (rows) => new Set(rows.map(({ line }) => line))
     )),
-    // One row with one text: a row of its own for each answer cost more than all else that writes a file.
-    page: (id, failed, after, mostBytes) => run("page", Effect.map(
-      sql<{ readonly last: number | null; readonly text: string | null }>`
-        SELECT max(line) AS last, string_agg(text || chr(10), '' ORDER BY line) AS text FROM (
-          SELECT line, text, sum(octet_length(text)) OVER (ORDER BY line) - octet_length(text) AS before FROM (
-            SELECT line, text FROM batch_lines WHERE batch_id = ${id} AND failed = ${failed} AND line > ${after} ORDER BY line LIMIT ${pageSlice}
-          ) AS behind
-        ) AS page WHERE before < ${mostBytes}`,
-      ([page]) => page === undefined || page.last === null || page.text === null ? null : { last: page.last, text: page.text }
+    lastAnswer: (id, failed) => run("lastAnswer", Effect.map(
+      sql<{ readonly line: number | null }>`SELECT max(line) AS line FROM batch_lines WHERE batch_id = ${id} AND failed = ${failed}`,
+      ([found]) => found?.line ?? null
+    )),
+    // A range, because a planner without statistics of the new rows read all that are left for each page of a LIMIT. One row with one text: a
+    // row of its own for each answer cost more than all else that writes a file.
+    page: (id, failed, { after, through }, mostBytes) => run("page", Effect.map(
+      sql<{ readonly last: number | null; readonly isCut: boolean | null; readonly text: string | null }>`
+        SELECT max(line) FILTER (WHERE before < ${mostBytes}) AS last, bool_or(before >= ${mostBytes}) AS "isCut",
+          string_agg(text || chr(10), '' ORDER BY line) FILTER (WHERE before < ${mostBytes}) AS text
+        FROM (
+          SELECT line, text, sum(octet_length(text)) OVER (ORDER BY line) - octet_length(text) AS before
+          FROM batch_lines WHERE batch_id = ${id} AND failed = ${failed} AND line > ${after} AND line <= ${through}
+        ) AS page`,
+      ([page]) => ({ through: page?.isCut === true && page.last !== null ? page.last : through, text: page?.text ?? "" })
     )),
     dropResults: (id) => run("dropResults", Effect.asVoid(sql`DELETE FROM batch_lines WHERE batch_id = ${id}`)),
     remove: (id, scope) => run("remove", Effect.gen(function*() {

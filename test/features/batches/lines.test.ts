@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { bodyFor, check as checkLine, InputCheck, isProblem, outline } from "#src/features/batches/lines/inputLine.ts"
+import { bodyFor, check as checkLine, InputCheck, isProblem, known, outline } from "#src/features/batches/lines/inputLine.ts"
 import { type Line, LineCutter } from "#src/features/batches/lines/LineCutter.ts"
 import * as OutputLine from "#src/features/batches/lines/outputLine.ts"
 import { chatLine, line } from "./support.ts"
@@ -57,6 +57,15 @@ describe("a line", () => {
     if (isProblem(said)) throw new Error(said.message)
     assert.strictEqual(bodyFor("/v1/chat/completions", said).toString(), '{"model":"m","seed":12345678901234567000,"x":{"stream":true}}')
     assert.strictEqual(bodyFor("/v1/embeddings", said), said.body)
+  })
+
+  it.prop("that was checked is read briefly as it is read at length", {
+    entries: Arbitrary.schema(Schema.Array(Schema.Tuple([Schema.Literals(["custom_id", "body", "method", "url", "x", "cust\\u006fm_id"]), Schema.Json]))), space: Arbitrary.schema(Schema.Literals(["", " ", "\t "]))
+  }, ({ entries, space }) => {
+    const members = [...entries.map(([name, value]) => [name, JSON.stringify(value)]), ["method", '"POST"'], ["url", '"/v1/embeddings"'], ["custom_id", '"a \\"quoted\\" id"'], ["body", '{"a":[{"b":"\\\\"}]}']]
+    const text = `${space}{${members.map(([name, value]) => `${space}"${name}"${space}:${space}${value}${space}`).join(",")}}${space}`
+    const one = lineOf(text)
+    assert.deepStrictEqual(known(one, "/v1/embeddings"), outline(one, "/v1/embeddings"))
   })
 
   it("beyond the number that a batch may have is named", () => {

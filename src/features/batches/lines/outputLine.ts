@@ -9,6 +9,7 @@ import type { LineResult } from "#src/features/batches/ports/BatchStore.ts"
 /** The answer to one line. */
 export interface LineAnswer {
   readonly status: number
+  /** As `requestIdOf` makes it. */
   readonly requestId: string
   readonly body: Buffer
 }
@@ -24,9 +25,9 @@ const oneLine = (text: string, body: Buffer): string =>
   body.includes(LINE_FEED) || body.includes(CARRIAGE_RETURN) ? text.replaceAll(/[\r\n]+/g, " ") : text
 
 const lineOf = (id: string, customId: string, response: string, error: object | null): string =>
-  `{"id":${JSON.stringify(id)},"custom_id":${JSON.stringify(customId)},"response":${response},"error":${JSON.stringify(error)}}`
+  `{"id":"${id}","custom_id":${JSON.stringify(customId)},"response":${response},"error":${JSON.stringify(error)}}`
 
-const responseOf = ({ requestId, status }: LineAnswer, body: string): string => `{"status_code":${status},"request_id":${JSON.stringify(requestId)},"body":${body}}`
+const responseOf = ({ requestId, status }: LineAnswer, body: string): string => `{"status_code":${status},"request_id":"${requestId}","body":${body}}`
 
 const count = (record: Record<string, unknown> | null, ...names: ReadonlyArray<string>): number => {
   for (const name of names) {

@@ -15,9 +15,9 @@ export interface LineResult {
 
 /** Answers of a batch in a row. */
 export interface AnswerPage {
-  /** Number of the last one's line. */
-  readonly last: number
-  /** Their texts, a line feed behind each. */
+  /** All lines up to this number were looked at. */
+  readonly through: number
+  /** Their texts, a line feed behind each; empty where none of these lines ended so. */
   readonly text: string
 }
 
@@ -48,8 +48,10 @@ export class BatchStore extends Context.Service<BatchStore, {
   readonly advance: (id: string, cursor: BatchCursor) => Effect.Effect<void, StoreError>
   /** Which of the lines from `first` to `last` have their answer. */
   readonly finished: (id: string, first: number, last: number) => Effect.Effect<ReadonlySet<number>, StoreError>
-  /** Answers in the order of their lines, behind the line `after`: one, and more up to about `mostBytes`. Null: there is none. */
-  readonly page: (id: string, failed: boolean, after: number, mostBytes: number) => Effect.Effect<AnswerPage | null, StoreError>
+  /** Number of the last line that ended so; null: none did. */
+  readonly lastAnswer: (id: string, failed: boolean) => Effect.Effect<number | null, StoreError>
+  /** Answers in the order of their lines, of those behind the line `after` up to the line `through`: all, or the first ones up to about `mostBytes`. */
+  readonly page: (id: string, failed: boolean, range: { readonly after: number; readonly through: number }, mostBytes: number) => Effect.Effect<AnswerPage, StoreError>
   /** The answers are in files: they need not be kept here. */
   readonly dropResults: (id: string) => Effect.Effect<void, StoreError>
   /** Removes one that is over, with its answers; null: there is none in the scope. */

@@ -9,7 +9,9 @@ import { FileStore } from "#src/features/files/ports/FileStore.ts"
 import { BatchStore } from "#src/features/batches/ports/BatchStore.ts"
 
 /** Bytes of answers that are read at once; a longer answer is read alone. */
-const PAGE_BYTES = 1024 * 1024
+const PAGE_BYTES = 256 * 1024
+/** Lines that are looked at for a page; twice as many behind lines without an answer of the kind, because few may have one. */
+const PAGE_LINES = 500
 
 const kinds = { output: false, error: true } as const
 
@@ -20,17 +22,21 @@ export const make = Effect.gen(function*() {
   const files = yield* FileRecords
   const store = yield* BatchStore
 
-  /** The next page is read while one is written. */
-  const contentOf = (id: string, failed: boolean) => Stream.paginate(0, (after: number) => Effect.map(store.page(id, failed, after, PAGE_BYTES), (page) =>
-    page === null ? [[], Option.none<number>()] as const : [[Buffer.from(page.text)], Option.some(page.last)] as const)).pipe(Stream.buffer({ capacity: 1 }))
+  /** The answers up to the line `last`; the next page is read while one is written. */
+  const contentOf = (id: string, failed: boolean, last: number) => Stream.paginate({ after: 0, lines: PAGE_LINES }, ({ after, lines }) =>
+    Effect.map(store.page(id, failed, { after, through: Math.min(last, after + lines) }, PAGE_BYTES), ({ text, through }) => [
+      text === "" ? [] : [Buffer.from(text)],
+      through >= last ? Option.none() : Option.some({ after: through, lines: text === "" ? 2 * lines : PAGE_LINES })
+    ] as const)).pipe(Stream.buffer({ capacity: 1 }))
 
   /** Its id; null: no line ended so. */
   const writeOne = Effect.fnUntraced(function*(record: BatchRecord, kind: keyof typeof kinds) {
     const fileId = fileIdOf(record.id, kind)
     if ((yield* files.find(fileId, "all")) !== null) return fileId
-    if ((yield* store.page(record.id, kinds[kind], 0, 1)) === null) return null
+    const last = yield* store.lastAnswer(record.id, kinds[kind])
+    if (last === null) return null
     yield* bytes.remove(fileId)
-    const written = yield* bytes.write(fileId, contentOf(record.id, kinds[kind]))
+    const written = yield* bytes.write(fileId, contentOf(record.id, kinds[kind], last))
     const { finalizingAt, cancellingAt, createdAt } = record.state
     const at = finalizingAt ?? cancellingAt ?? createdAt
     yield* files.insert({

@@ -75,7 +75,7 @@ export const make = Effect.fnUntraced(function*({ concurrency, slots }: Options)
       Stream.flattenIterable,
       Stream.filter((line) => !finished.has(line.number)),
       Stream.map((line) => {
-        const read = InputLine.outline(line, endpoint)
+        const read = InputLine.known(line, endpoint)
         return OutputLine.unanswered(OutputLine.requestIdOf(id, line.number), line.number, InputLine.isProblem(read) ? "" : read.customId, "batch_expired", "This request could not be executed before the completion window expired.")
       }),
       Stream.grouped(REST_AT_ONCE),

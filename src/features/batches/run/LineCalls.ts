@@ -120,7 +120,7 @@ class LineAnswering implements Reply {
   }
 
   #finishWhole(status: number, headers: ReadonlyArray<string>, body: Buffer): void {
-    const answer = { status, requestId: headerOf(headers, "x-gateway-request-id") ?? this.#requestId, body }
+    const answer = { status, requestId: this.#requestId, body }
     const waitMs = waitOf(status, headers)
     if (body.length > MOST_ANSWER_BYTES) this.finish(tooLong)
     else if (StatusReason.of(status) === "unavailable" && this.#isStopping()) this.finish({ _tag: "Stopping" })
@@ -141,7 +141,7 @@ export const layer = Layer.effect(LineCalls, Effect.gen(function*() {
     const exchange = new FramedExchange(
       {
         method: "POST", path: endpoint, query: "", peerAddress: remoteAddress, remoteAddress, actsAs,
-        headers: ["content-type", "application/json", "user-agent", "gateway-batch", "x-request-id", requestId, "idempotency-key", idempotencyKey]
+        headers: ["content-type", "application/json", "x-request-id", requestId, "idempotency-key", idempotencyKey]
       },
       body, answering, frontEnd.heldBodies, nothingPending
     )

@@ -148,7 +148,7 @@ export const make = Effect.fnUntraced(function*({ actsAs, calls, isFinished, mos
   /** Stores what came meanwhile, together, until nothing is left. */
   const write = Effect.gen(function*() {
     while (answers.length > 0) {
-      for (let turn = 0; turn < GATHER_TURNS && answers.length < most / 2; turn++) yield* Effect.yieldNow
+      for (let turn = 0; turn < GATHER_TURNS && answers.length < most / 4; turn++) yield* Effect.yieldNow
       const group = answers
       answers = []
       const after = yield* stored(group.map(({ result }) => result))
@@ -258,7 +258,7 @@ export const make = Effect.fnUntraced(function*({ actsAs, calls, isFinished, mos
     const next = nextOf(line)
     open++
     const requestId = OutputLine.requestIdOf(id, line.number)
-    const read = InputLine.outline(line, endpoint)
+    const read = InputLine.known(line, endpoint)
     if (InputLine.isProblem(read)) {
       // The input was checked and never changes; a rule that changed since is an answer, too.
       slots.give()

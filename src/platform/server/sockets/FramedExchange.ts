@@ -4,7 +4,7 @@
  */
 import { type BodyFlow, type BodySink, pour, stopped } from "#src/platform/server/body/bodySink.ts"
 import type { AbortReason, ActsAs, BodyFailure, Continues, Exchange } from "#src/platform/server/Exchange.ts"
-import { findHeader } from "#src/platform/server/requestHead.ts"
+import { findHeader, hasOwnHeader, OWN_HEADERS } from "#src/platform/server/requestHead.ts"
 import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
 
 /** Where the response goes. */
@@ -43,6 +43,7 @@ export class FramedExchange implements Exchange {
   readonly actsAs: ActsAs | undefined
   readonly continues: Continues | undefined
 
+  private readonly hasOwn: boolean
   private readonly reply: Reply
   private readonly held: HeldBytes
   private readonly pending: () => number
@@ -61,6 +62,7 @@ export class FramedExchange implements Exchange {
     this.path = head.path
     this.query = head.query
     this.headers = head.headers
+    this.hasOwn = hasOwnHeader(head.headers)
     this.peerAddress = head.peerAddress
     this.remoteAddress = head.remoteAddress
     this.actsAs = head.actsAs
@@ -72,7 +74,8 @@ export class FramedExchange implements Exchange {
   }
 
   header(lowerCaseName: string): string | undefined {
-    return findHeader(this.headers, lowerCaseName)
+    // As over a socket: most requests have none of the gateway's own headers, and each is asked for ten.
+    return !this.hasOwn && lowerCaseName.startsWith(OWN_HEADERS) ? undefined : findHeader(this.headers, lowerCaseName)
   }
 
   get closed(): boolean {
@@ -165,7 +168,7 @@ export class FramedExchange implements Exchange {
   respond(status: number, headers: ReadonlyArray<string>, body: Uint8Array | string): void {
     if (this.state === DONE) return
     this.over()
-    this.reply.whole(status, [...this.added, ...headers], body)
+    this.reply.whole(status, this.added.length === 0 ? headers : [...this.added, ...headers], body)
   }
 
   close(): void {

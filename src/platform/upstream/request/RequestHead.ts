@@ -17,6 +17,19 @@ const reserved: ReadonlySet<string> = new Set([
 
 const methods: ReadonlySet<string> = new Set(["GET", "POST", "DELETE", "PUT", "PATCH"])
 
+/** Names whose check is kept: few come again and again, and a client may send any. */
+const MOST_NAMES = 256
+const checkedNames = new Map<string, string | null>()
+
+/** The name in lower case; null for one that no header has. */
+const checked = (name: string): string | null => {
+  const kept = checkedNames.get(name)
+  if (kept !== undefined) return kept
+  const lower = namePattern.test(name) ? name.toLowerCase() : null
+  if (checkedNames.size < MOST_NAMES) checkedNames.set(name, lower)
+  return lower
+}
+
 /** A checked head, complete but for the length of its body. */
 export interface RequestHead {
   readonly method: UpstreamRequest["method"]
@@ -39,8 +52,8 @@ export const format = (
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]
     const value = headers[i + 1]
-    if (name === undefined || value === undefined || !namePattern.test(name)) return "a header has no valid name"
-    const lower = name.toLowerCase()
+    const lower = name === undefined || value === undefined ? null : checked(name)
+    if (value === undefined || lower === null) return "a header has no valid name"
     if (reserved.has(lower)) return `the header ${lower} is not the caller's to set`
     if (!valuePattern.test(value)) return `the value of the header ${lower} holds a character that is not allowed`
     if (lower === hopsHeader) {
