@@ -91,9 +91,9 @@ export interface Inbound {
   /** The client asked for progress frames (X-Gateway-Progress). */
   readonly progress: boolean
   /** The response cache was read and had no entry; default `off`. */
-  readonly cache?: "miss" | "off"
+  readonly cache?: "miss" | "off" | undefined
   /** When its waiting for a turn began, ms since the epoch; absent = it did not wait. */
-  readonly since?: number
+  readonly since?: number | undefined
   readonly recovery: RecoveryOptions
   readonly key: ApiKey | null
   readonly sessionTag: string | null
@@ -119,13 +119,13 @@ export interface Inbound {
   readonly dialectFor: (target: Target) => Dialect
   readonly headersFor: (target: Target) => ReadonlyArray<string>
   /** The parameters of a target that is asked by GET and without a body; absent or null: by POST. Asked for after its body. */
-  readonly askedBy?: () => string | null
+  readonly askedBy?: (() => string | null) | undefined
   /** The part of the client's query that is sent to the target; absent or empty: nothing. */
-  readonly queryFor?: (target: Target) => string
+  readonly queryFor?: ((target: Target) => string) | undefined
   /** True when the client's headers choose the account at the target. */
-  readonly namesAccount?: (target: Target) => boolean
+  readonly namesAccount?: ((target: Target) => boolean) | undefined
   /** The call uses no model, such as a provider's token count: its row has no tokens, and none are estimated. */
-  readonly tokenless?: boolean
+  readonly tokenless?: boolean | undefined
   /** What each answer is expected to use beside tokens, and did unless it says otherwise; null = nothing. */
   readonly units: Units | null
   /** How long its answers may take, where that is not what the settings say. */
@@ -159,8 +159,16 @@ export interface RequestLimits {
   readonly drainForUsageMs: number
 }
 
+/** Every member, also those that may be absent: a new one cannot be forgotten below. */
+type Whole = { readonly [K in keyof Required<Inbound>]: Inbound[K] }
+
 /** The request with some of it changed. */
 export const changed = (inbound: Inbound, change: Partial<Inbound>): Inbound => ({
+  ...partsOf(inbound),
+  ...change
+})
+
+const partsOf = (inbound: Inbound): Whole => ({
   requestId: inbound.requestId,
   client: inbound.client,
   face: inbound.face,
@@ -169,8 +177,8 @@ export const changed = (inbound: Inbound, change: Partial<Inbound>): Inbound => 
   stream: inbound.stream,
   forwardUsage: inbound.forwardUsage,
   progress: inbound.progress,
-  ...(inbound.cache === undefined ? {} : { cache: inbound.cache }),
-  ...(inbound.since === undefined ? {} : { since: inbound.since }),
+  cache: inbound.cache,
+  since: inbound.since,
   recovery: inbound.recovery,
   key: inbound.key,
   sessionTag: inbound.sessionTag,
@@ -193,8 +201,7 @@ export const changed = (inbound: Inbound, change: Partial<Inbound>): Inbound => 
   promptText: () => inbound.promptText(),
   release: () => inbound.release(),
   responseHeaders: (facts, notes) => inbound.responseHeaders(facts, notes),
-  errorHeaders: (error, fallbackAttempts, notes) => inbound.errorHeaders(error, fallbackAttempts, notes),
-  ...change
+  errorHeaders: (error, fallbackAttempts, notes) => inbound.errorHeaders(error, fallbackAttempts, notes)
 })
 
 /** The view with some of it changed. */
