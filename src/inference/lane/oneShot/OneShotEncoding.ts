@@ -26,6 +26,9 @@ import type { Read } from "./readJob.ts"
 
 const nothingGrown = {}
 
+/** Bytes of a body that need not be let go. */
+const SMALL_BYTES = 4 * 1024
+
 const encodeJob: Kind<Encode, Encoded<unknown> | Wants> = { module: new URL("./encodeJob.ts", import.meta.url).href }
 
 const readJob: Kind<Read, Answers.Said> = { module: new URL("./readJob.ts", import.meta.url).href }
@@ -144,7 +147,9 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
     this.#prepared = null
     this.#media = null
     this.#form = null
-    if (this.#encoded !== null) this.#encoded = { ...this.#encoded, body: noBytes }
+    const encoded = this.#encoded
+    // A small body may live as long as its request: letting it go costs more than it holds.
+    if (encoded !== null && !(encoded.body instanceof Uint8Array && encoded.body.byteLength <= SMALL_BYTES)) this.#encoded = { ...encoded, body: noBytes }
   }
 
   dialectFor(target: Target, { bodies, request: { accounting, now } }: Pick<LaneServices, "bodies" | "request">): Dialect {
