@@ -81,8 +81,8 @@ const resolveQuickly = (): void => {
     resolve: (specifier, context, next) => {
       if (!isOwn(context.parentURL)) return next(specifier, context)
       if (specifier.endsWith(".ts")) {
-        if (named.test(specifier)) return { url: root + specifier.slice(1), format: "module", shortCircuit: true }
-        if (specifier.startsWith("./") || specifier.startsWith("../")) return { url: new URL(specifier, context.parentURL).href, format: "module", shortCircuit: true }
+        if (named.test(specifier)) return { url: root + specifier.slice(1), shortCircuit: true }
+        if (specifier.startsWith("./") || specifier.startsWith("../")) return { url: new URL(specifier, context.parentURL).href, shortCircuit: true }
       }
       // What a file says of itself is asked each time; conditions differ between `import` and `require`.
       if (/^(?:[./#]|file:|data:)/.test(specifier) || context.conditions?.includes("require") === true) return next(specifier, context)
@@ -131,8 +131,9 @@ export const enable = (): void => {
   const { status } = Module.enableCompileCache(directory)
   const { DISABLED, FAILED } = Module.constants.compileCacheStatus
   if (status === FAILED) Module.enableCompileCache()
-  // `node --watch` learns what to watch from the loads that the hook would answer.
-  if (status === FAILED || status === DISABLED || process.env["WATCH_REPORT_DEPENDENCIES"] !== undefined) return
+  // `node --watch` learns what to watch from the loads that the hooks would answer.
+  if (status === DISABLED || process.env["WATCH_REPORT_DEPENDENCIES"] !== undefined) return
+  // This needs no directory.
   resolveQuickly()
-  keepStripped(path.join(directory, `stripped-${process.version}.json`))
+  if (status !== FAILED) keepStripped(path.join(directory, `stripped-${process.version}.json`))
 }

@@ -17,6 +17,12 @@ describe("the module cache", () => {
     expect(fs.readdirSync(directory)).toEqual([])
   })
 
+  it("is not missed where its directory cannot be made", async () => {
+    const file = path.join(emptyDirectory(), "file")
+    fs.writeFileSync(file, "")
+    expect((await run(["--version"], { env: { NODE_COMPILE_CACHE: path.join(file, "cache") } })).stdout).toContain(version)
+  })
+
   it("is written once, believed only where the source's hash fits, and never needed", async () => {
     const directory = emptyDirectory()
     const file = path.join(directory, `stripped-${process.version}.json`)
