@@ -261,7 +261,7 @@ export class ConversationEncoding implements Encoding {
     return this.omitted
   }
 
-  /** `part`: what else is wanted of a large answer, and who hears of it. */
+  /** `part`: what an ensemble reads of a large answer; null without one. */
   dialectFor(target: Target, services: AnswerServices, part: EnsemblePart | null = null): Dialect {
     const { codec, prompt, tools } = this
     return Formats.dialectOf(codec, Formats.family(target.wireFormat), new ExpectedAnswer(

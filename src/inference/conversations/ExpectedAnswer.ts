@@ -30,7 +30,7 @@ export class ExpectedAnswer implements Options {
   private readonly family: TargetFamily
   private readonly part: EnsemblePart | null
 
-  /** `model`: the canonical id that the answer names; `part`: what else is wanted of a large answer, and who hears of it. */
+  /** `model`: the canonical model id that the answer shows; `part`: what an ensemble reads of a large answer, null without one. */
   constructor(
     { bodies, makeResponseId, request: { now } }: AnswerServices, face: ClientCodec, family: TargetFamily, part: EnsemblePart | null,
     model: string, tools: Restored | null, request: Readonly<Record<string, unknown>>, remember: ((callId: string, signature: Signature) => void) | undefined
