@@ -37,6 +37,13 @@ describe("a batch", () => {
     expect((await lab.sim.entries({ model: "b-nine" })).length).toBe(9)
   })
 
+  it("on a node alone leaves none of its answers kept for repeats", async () => {
+    const kept = async () => (await lab.gateway.operator.call<{ idempotency: { activeKeys: number } }>("GET", "/api/cache/stats")).idempotency.activeKeys
+    const before = await kept()
+    await client.over((await client.create(Array.from({ length: 6 }, (_, n) => chatLine(`q-${n}`, "lab/b-once")))).id)
+    expect(await kept()).toBeLessThanOrEqual(before)
+  })
+
   it.each([
     ["/v1/responses", { model: "lab/b-each", input: "Hi" }, "output"],
     ["/v1/messages", { model: "lab/b-each", messages: [{ role: "user", content: "Hi" }], max_tokens: 9 }, "content"],

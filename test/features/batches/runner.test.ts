@@ -162,6 +162,21 @@ describe("the runner", () => {
     }).pipe(Effect.provide(stores), Effect.scoped)
   }))
 
+  it.effect("finds the few lines that failed among many, and writes each file in the order of its lines", () => Effect.gen(function*() {
+    const bad: LineReply = { _tag: "Answered", answer: { status: 400, requestId: "req_1", body: Buffer.from('{"error":{"message":"no"}}') } }
+    const failing = new Set(["batch_a:2", "batch_a:1300", "batch_a:2999"])
+    const world = worldOf(({ idempotencyKey }) => Effect.succeed(failing.has(idempotencyKey) ? bad : ok))
+    yield* Effect.gen(function*() {
+      yield* begin("batch_a", chats(3_000))
+      yield* Layer.launch(layerOf(world, { concurrency: 64, mostLines: 3_000 })).pipe(Effect.forkScoped)
+      for (let i = 0; i < 20; i++) yield* settle
+      assert.deepInclude(yield* stateOf("batch_a"), { status: "completed", completed: 2_997, failed: 3 })
+      const idsOf = (kind: "output" | "error") => Effect.map(contentOf(fileIdOf("batch_a", kind)), (lines) => lines.map((line) => line["custom_id"]))
+      assert.deepStrictEqual(yield* idsOf("error"), ["c-1", "c-1299", "c-2998"])
+      assert.deepStrictEqual(yield* idsOf("output"), Array.from({ length: 3_000 }, (_, n) => `c-${n}`).filter((id) => !["c-1", "c-1299", "c-2998"].includes(id)))
+    }).pipe(Effect.provide(stores), Effect.scoped)
+  }))
+
   it.effect("goes on where another one stopped, and asks no line twice that has its answer", () => Effect.gen(function*() {
     const held = worldOf(() => held.asked.length <= 100 ? Effect.succeed(ok) : Effect.never)
     yield* Effect.gen(function*() {
