@@ -26,7 +26,7 @@ import type { Read } from "./readJob.ts"
 
 const nothingGrown = {}
 
-/** Bytes of a body that need not be let go. */
+/** Bytes of a body that its request may keep. */
 const SMALL_BYTES = 4 * 1024
 
 const encodeJob: Kind<Encode, Encoded<unknown> | Wants> = { module: new URL("./encodeJob.ts", import.meta.url).href }
@@ -148,7 +148,7 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
     this.#media = null
     this.#form = null
     const encoded = this.#encoded
-    // A small body may live as long as its request: letting it go costs more than it holds.
+    // A small body may live as long as its request: to release it costs more than it holds.
     if (encoded !== null && !(encoded.body instanceof Uint8Array && encoded.body.byteLength <= SMALL_BYTES)) this.#encoded = { ...encoded, body: noBytes }
   }
 
