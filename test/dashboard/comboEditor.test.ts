@@ -51,6 +51,30 @@ describe.skipIf(!canBrowse())("the combo editor", () => {
     expect((await on.gateway.operator.reconciliation()).started).toBe(before)
   })
 
+  it("shows and keeps the stored strategy while the answer with all strategies is under way", async () => {
+    await api("POST", "/api/combos", { name: "early", strategy: "round-robin", models: ["lab/small", "sim/echo"] })
+    const seen = await visit(on.browser, on.gateway.url)
+    onTestFinished(async () => {
+      await seen.close()
+      expect(seen.troubles()).toEqual([])
+    })
+    const held = Promise.withResolvers<void>()
+    await seen.page.route("**/api/combos/builder/options", async (route) => {
+      await held.promise
+      await route.continue()
+    })
+    await seen.go("/combos")
+    const dialog = seen.page.getByRole("dialog")
+    await seen.page.getByRole("button", { name: "Edit early" }).click()
+    expect([await dialog.getByLabel("Strategy").inputValue(), await dialog.getByRole("button", { name: "Save" }).isDisabled()]).toEqual(["round-robin", true])
+    await dialog.getByRole("button", { name: "Cancel" }).click()
+    await seen.page.getByRole("button", { name: "New combo" }).click()
+    expect(await dialog.getByLabel("Begin with").isDisabled()).toBe(true)
+    held.resolve()
+    await dialog.getByLabel("Begin with").selectOption({ label: "Spread: in turn over all" })
+    await expect.poll(() => dialog.getByLabel("Strategy").inputValue()).toBe("round-robin")
+  })
+
   it("a step is dragged to its place, and what the form does not show is kept", async () => {
     const { id } = await api<Stored>("POST", "/api/combos", { name: "dragged", strategy: "priority", models: ["lab/small", { model: "sim/echo", label: "last", tags: ["kept"], prompt: "be kind" }] })
     const { dialog, page } = await edit("dragged")

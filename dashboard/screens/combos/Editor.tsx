@@ -40,11 +40,12 @@ export const Editor = ({ combo, onClose }: { readonly combo: Combo | null; reado
   const create = useChange("POST /api/combos", ["GET /api/combos"], onClose)
   const update = useChange("PUT /api/combos/:id", ["GET /api/combos"], onClose)
   const error = create.error ?? update.error
-  const known = options.data?.strategies ?? ["priority"]
+  const known = options.data?.strategies ?? []
   const stored = others.data?.combos ?? []
   const names = new Set((options.data?.combos ?? []).map((other) => other.name).filter((other) => other !== combo?.name))
   const models = (options.data?.providers ?? []).flatMap((provider) => provider.models.map((model) => `${provider.id}/${model.id}`))
-  const body = bodyOf(draft, known, names)
+  // Before the strategies and combos are known, a draft would be saved as something else.
+  const body = options.data === undefined ? null : bodyOf(draft, known, names)
   const declared = body === null ? null : { ...body, name: undefined }
   const asked = body === null ? null : { ...body, ...(base === null ? {} : { id: base.id }) }
   const rested = useRested(JSON.stringify(asked))
@@ -81,7 +82,7 @@ export const Editor = ({ combo, onClose }: { readonly combo: Combo | null; reado
         <div className="stack">
           {combo === null ? (
             <SelectField
-              label="Begin with" value={template} choices={templates} hint="Steps are models of your connections; change them as you like"
+              label="Begin with" value={template} choices={templates} disabled={options.data === undefined} hint="Steps are models of your connections; change them as you like"
               onChange={(value) => {
                 setTemplate(value)
                 setDraft(begun(draft, value, options.data))
@@ -92,7 +93,7 @@ export const Editor = ({ combo, onClose }: { readonly combo: Combo | null; reado
             <TextField label="Name" value={draft.name} onChange={(name) => setDraft({ ...draft, name })} required hint="Clients ask for it as a model" wrong={wrongWith(error, "name")} />
             <TextField label="Description" value={draft.description} onChange={(description) => setDraft({ ...draft, description })} wrong={wrongWith(error, "description")} />
           </div>
-          <SelectField label="Strategy" value={draft.strategy} choices={known.map((value) => ({ value, word: value }))} onChange={(strategy) => setDraft({ ...draft, strategy })} hint={strategies[draft.strategy] ?? ""} wrong={wrongWith(error, "strategy")} />
+          <SelectField label="Strategy" value={draft.strategy} choices={(options.data === undefined ? [draft.strategy] : known).map((value) => ({ value, word: value }))} onChange={(strategy) => setDraft({ ...draft, strategy })} hint={strategies[draft.strategy] ?? ""} wrong={wrongWith(error, "strategy")} />
           <Lanes steps={draft.steps} strategy={draft.strategy} list={list} combos={stored.filter(({ id }) => id !== combo?.id)} options={options.data} plan={plan.error === null ? plan.data : undefined} onChange={(steps) => setDraft({ ...draft, steps })} />
           <datalist id={list}>{[...names, ...models].map((id) => <option key={id} value={id}>{id}</option>)}</datalist>
         </div>
