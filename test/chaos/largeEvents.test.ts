@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Spawned, spawned } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
-import { turnClock } from "#test/support/loop.ts"
+import { longestMs, turnClock } from "#test/support/loop.ts"
 
 const SIZE = 10_000_000
 const image = Buffer.alloc(SIZE * 0.75, "\u0089PNG\r\n\u001a\n pixels", "latin1").toString("base64")
@@ -26,8 +26,6 @@ const faces: Readonly<Record<string, (model: string) => Http.Call>> = {
   responses: (model) => ({ path: "/v1/responses", body: { model: `gemini/${model}`, input: "draw", stream: true } })
 }
 
-/** Longest turn of the loop, ms of processor time beyond a copy of the bytes. */
-const longestMs = 50
 /** A neighbour on the host makes a turn longer now and then, the gateway's own work makes it long each time. */
 const rounds = 3
 
