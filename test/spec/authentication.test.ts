@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { errorIn, type Lab, messages, startLab } from "#test/support/lab.ts"
 import * as Http from "#test/support/http.ts"
+import { eventually } from "#test/support/operator.ts"
 
 const PERMANENT = "permanent-key-from-the-environment"
 
@@ -56,6 +57,22 @@ describe("whether a key is required", () => {
     const reply = await ask(bearer("sk-wrong"))
     expect((await lab.sim.summary()).requests).toBe(before)
     expect(await lab.rows(reply)).toEqual([])
+  })
+})
+
+describe("which devices use a key", () => {
+  it("one that calls now and then is seen beside one that calls all the time", async () => {
+    const { operator } = lab.gateway
+    const shared = await operator.createKey("shared")
+    const call = (userAgent: string) => ask({ ...bearer(shared.key), "user-agent": userAgent })
+    const agents = async () => (await operator.call<{ devices: ReadonlyArray<{ userAgent: string }> }>("GET", `/api/keys/${shared.id}/devices`)).devices.map(({ userAgent }) => userAgent)
+    await call("busy/1")
+    expect(await agents()).toEqual(["busy/1"])
+    // A call is noted when none was for a quarter of a second.
+    await eventually(async () => {
+      await call("rare/2")
+      return agents()
+    }, (seen) => seen.length === 2 && seen[0] === "rare/2", "the second device")
   })
 })
 

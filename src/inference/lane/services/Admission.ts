@@ -20,9 +20,9 @@ import { LaneOptions } from "./LaneOptions.ts"
 
 export class Admission extends Context.Service<Admission, AdmissionServices>()("gateway/lane/Admission") {}
 
-/** Of so many calls of one key one is noted as a device; the first always. */
-const seenEvery = 32
-/** Keys whose calls are counted for that. */
+/** A call of a key is noted as a device when none was for so long, ms. */
+const seenEveryMs = 250
+/** Keys of which that is known. */
 const seenKeys = 10_000
 
 export const layer = Layer.effect(Admission, Effect.gen(function*() {
@@ -41,15 +41,17 @@ export const layer = Layer.effect(Admission, Effect.gen(function*() {
   const pages = Pages.make(() => configuration.current().settings.get("corsOrigins"))
   frontEnd.guard(pages.guard)
   frontEnd.guard(Hops.guard({ own, ownHops }))
-  const seenCalls = new Map<string, number>()
+  const seenAt = new Map<string, number>()
   return {
     feed, keys, limits, flags, pages, environmentKeys, now, makeRequestId,
     seen: (key, head) => {
       // Sampled: telling devices apart costs more than the rest of the admission.
-      const calls = seenCalls.get(key.id) ?? 0
-      if (seenCalls.size >= seenKeys) seenCalls.clear()
-      seenCalls.set(key.id, calls + 1)
-      if (calls % seenEvery === 0) devices.note(key.id, head.remoteAddress, head.header("user-agent") ?? "", now())
+      const at = now()
+      const before = seenAt.get(key.id)
+      if (before !== undefined && at - before < seenEveryMs && at >= before) return
+      if (seenAt.size >= seenKeys && before === undefined) seenAt.clear()
+      seenAt.set(key.id, at)
+      devices.note(key.id, head.remoteAddress, head.header("user-agent") ?? "", at)
     },
     runLookup: (lookup, done) => {
       fork(Effect.match(lookup, { onFailure: done, onSuccess: done }))
