@@ -16,8 +16,14 @@ for (const char of "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHI
 for (let code = space; code < 256; code++) if (code !== 127) classes[code] = (classes[code] ?? 0) | isValue
 classes[tab] = isValue
 
-/** Spellings of header names on the wire to their lower-case form; a look-up is cheaper than a new string. */
-const names = new Map<string, string>()
+/** A header name as it stands on the wire, with its colon, and in lower case. */
+interface FieldName {
+  readonly wire: string
+  readonly lower: string
+}
+
+/** By their spelling on the wire; a look-up is cheaper than a new string. */
+const names = new Map<string, FieldName>()
 for (
   const name of [
     "Content-Type", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Date", "Server", "Content-Encoding",
@@ -27,24 +33,25 @@ for (
   ]
 ) {
   const lower = name.toLowerCase()
-  names.set(name, lower)
-  names.set(lower, lower)
+  names.set(name, { wire: `${name}:`, lower })
+  names.set(lower, { wire: `${lower}:`, lower })
 }
 /** Spellings that are remembered, and the longest of them in characters. */
 const maxNames = 512
 const maxNameLength = 48
 
-const lowerCase = (name: string): string => {
+const fieldName = (name: string): FieldName => {
   const known = names.get(name)
   if (known !== undefined) return known
-  const lower = name.toLowerCase()
   // Copied: a slice would keep the whole head it was cut from.
-  if (names.size < maxNames && name.length <= maxNameLength) names.set(Buffer.from(name, "latin1").toString("latin1"), lower)
-  return lower
+  const copy = Buffer.from(name, "latin1").toString("latin1")
+  const made = { wire: `${copy}:`, lower: copy.toLowerCase() }
+  if (names.size < maxNames && name.length <= maxNameLength) names.set(copy, made)
+  return made
 }
 
 /** More digits than any real length has, and few enough for an exact number. */
-const lengthPattern = /^[0-9]{1,15}$/
+const maxLengthDigits = 15
 const hintPattern = /(?:^|[\s,;])timeout\s*=\s*(\d{1,9})/i
 
 /** Body length in bytes as the head announces it; the two others are below 0. */
@@ -56,11 +63,26 @@ const hasToken = (value: string, token: string): boolean => value.toLowerCase().
 /** True for a byte that may stand in a field value. */
 export const isValueByte = (byte: number): boolean => ((classes[byte] ?? 0) & isValue) !== 0
 
-/** Filled by `read`; one object per connection, with a fresh `headers` list for each response. */
+/** The number that the bytes spell in decimal digits; -1 when they do not. */
+const lengthIn = (bytes: Buffer, start: number, end: number): number => {
+  if (end === start || end - start > maxLengthDigits) return -1
+  let length = 0
+  for (let at = start; at < end; at++) {
+    const digit = (bytes[at] ?? 0) - zero
+    if (digit < 0 || digit > 9) return -1
+    length = length * 10 + digit
+  }
+  return length
+}
+
 /** The fields of the head that is being read; kept, because a list that grows takes more room than the fields need. */
 const found: Array<string> = []
 const none: Array<string> = []
 
+/** Fields whose names are expected again. */
+const maxExpected = 32
+
+/** Filled by `read`; one object per connection, with a fresh `headers` list for each response. */
 export class ResponseHead {
   status = 0
   /** Flat: lower-case name, value; repeated names stay repeated. */
@@ -71,6 +93,8 @@ export class ResponseHead {
   keepAlive = false
   /** `keep-alive: timeout=` in ms; -1 when there is none. */
   keepAliveMs = -1
+  /** The names of the response before, in their order: a server mostly sends the same ones again. */
+  readonly #expected: Array<FieldName> = []
 
   /**
    * Reads the lines of `bytes` from `start` to `end`, which stands after the last line's CRLF (the empty line is not included).
@@ -119,6 +143,7 @@ export class ResponseHead {
   }
 
   #fields(bytes: Buffer, start: number, first: number, end: number, text: string, minor: number): string | null {
+    const expected = this.#expected
     let count = 0
     let close = false
     let persist = false
@@ -127,10 +152,16 @@ export class ResponseHead {
     // Every loop ends at a CR at the latest, and the last two bytes are CRLF: no index leaves the lines.
     for (let at = first; at < end;) {
       const from = at
-      while (((classes[bytes[at] ?? 0] ?? 0) & isToken) !== 0) at++
-      if (at === from || bytes[at] !== colon) return from === at ? "a header line is folded or has no name" : "a header name holds a character that is not allowed"
-      const name = lowerCase(text.slice(from - start, at - start))
-      at++
+      let known = expected[count >> 1]
+      if (known !== undefined && text.startsWith(known.wire, from - start)) at += known.wire.length
+      else {
+        while (((classes[bytes[at] ?? 0] ?? 0) & isToken) !== 0) at++
+        if (at === from || bytes[at] !== colon) return from === at ? "a header line is folded or has no name" : "a header name holds a character that is not allowed"
+        known = fieldName(text.slice(from - start, at - start))
+        if (count >> 1 < maxExpected) expected[count >> 1] = known
+        at++
+      }
+      const name = known.lower
       while (bytes[at] === space || bytes[at] === tab) at++
       const valueFrom = at
       while (((classes[bytes[at] ?? 0] ?? 0) & isValue) !== 0) at++
@@ -144,8 +175,8 @@ export class ResponseHead {
       switch (name) {
         case "content-length":
           if (length !== -1) return "there is more than one content-length"
-          if (!lengthPattern.test(value)) return "the content-length is not a number"
-          length = Number(value)
+          length = lengthIn(bytes, valueFrom, valueEnd)
+          if (length === -1) return "the content-length is not a number"
           break
         case "transfer-encoding":
           if (transfer) return "there is more than one transfer-encoding"
