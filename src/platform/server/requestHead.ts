@@ -45,8 +45,8 @@ export const framing = (method: string, path: string, query: string, headers: Re
       case 14:
         if (name !== "content-length") break
         if (length !== undefined) return "The Content-Length header came twice"
-        length = digits.test(headers[i + 1]!) ? Number(headers[i + 1]) : NaN
-        if (!Number.isSafeInteger(length)) return "The Content-Length header is not a number of bytes"
+        length = lengthIn(headers[i + 1]!)
+        if (length === -1) return "The Content-Length header is not a number of bytes"
         break
       case 17:
         if (name !== "transfer-encoding") break
@@ -59,11 +59,25 @@ export const framing = (method: string, path: string, query: string, headers: Re
   if (!host) return "The Host header is missing"
   if (chunked && length !== undefined) return "A request has a Content-Length or a Transfer-Encoding, not both"
   if (method !== "POST" && method !== "GET" && !token.test(method)) return "The method is not a token"
-  if (beyondTarget.test(path) || beyondTarget.test(query)) return "The request target has a character that must be percent-encoded"
+  if (!isPath(path) || query !== "" && beyondTarget.test(query)) return "The request target has a character that must be percent-encoded"
   return chunked ? CHUNKED : length ?? 0
 }
 
-const digits = /^\d{1,15}$/
+/** More digits than any real length has, and few enough for an exact number. */
+const LENGTH_DIGITS = 15
+
+/** The number that decimal digits spell; -1 when they do not. */
+const lengthIn = (text: string): number => {
+  if (text.length === 0 || text.length > LENGTH_DIGITS) return -1
+  let length = 0
+  for (let i = 0; i < text.length; i++) {
+    const digit = text.charCodeAt(i) - 48
+    if (digit < 0 || digit > 9) return -1
+    length = length * 10 + digit
+  }
+  return length
+}
+
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const beyondTarget = /[^!-~]|#/
 const hostName = /^(?:[A-Za-z0-9._~%-]+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/
@@ -74,6 +88,15 @@ const isHost = (value: string): boolean => {
   if (value === knownHost) return value !== ""
   if (!hostName.test(value)) return false
   knownHost = value
+  return true
+}
+
+/** And their path. */
+let knownPath = ""
+const isPath = (path: string): boolean => {
+  if (path === knownPath) return true
+  if (beyondTarget.test(path)) return false
+  knownPath = path
   return true
 }
 
