@@ -8,6 +8,7 @@ import * as Metric from "effect/Metric"
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import type { IsKnown } from "./knownModels.ts"
+import { Histogram } from "./Histogram.ts"
 import * as PrometheusText from "./prometheusText.ts"
 
 /** Pairs of provider and known model with series of their own. */
@@ -49,18 +50,15 @@ interface TargetSeries {
   readonly reasoning: Count
   readonly cost: Count
   readonly estimated: Count
-  readonly duration: Metric.Histogram<number>
-  readonly firstToken: Metric.Histogram<number>
+  readonly duration: Histogram
+  readonly firstToken: Histogram
 }
 
 interface EndpointSeries {
   readonly total: Count
-  readonly duration: Metric.Histogram<number>
+  readonly duration: Histogram
   readonly bytes: Count
 }
-
-const histogram = (id: string, description: string, boundaries: ReadonlyArray<number>, attributes: Labels) =>
-  Metric.histogram(id, { description, attributes, boundaries })
 
 const positive = (value: number): number => value > 0 ? value : 0
 
@@ -99,7 +97,6 @@ export class Metrics {
 
   /** `name`: what the provider is called; a label, so that a deleted node and a new one with its prefix share their series. */
   attemptSettled(row: LedgerRow, name = row.provider): void {
-    const context = this.#context
     const series = this.#target(name, row.provider, row.model)
     let outcome = series.outcomes.get(row.outcome)
     if (outcome === undefined) {
@@ -116,17 +113,16 @@ export class Metrics {
     if (row.units !== null) for (const [unit, amount] of Object.entries(row.units)) this.#unitsOf(series, unit).value += positive(amount)
     if (row.estimated) series.estimated.value++
     if (row.attempt > 1) this.#fallbacks.value++
-    series.duration.updateUnsafe(row.latencyMs / 1000, context)
-    if (row.ttftMs !== null) series.firstToken.updateUnsafe(row.ttftMs / 1000, context)
+    series.duration.observe(row.latencyMs / 1000)
+    if (row.ttftMs !== null) series.firstToken.observe(row.ttftMs / 1000)
   }
 
   requestSettled(summary: RequestSummary): void {
-    const context = this.#context
     if (this.liveRequests > 0) this.liveRequests--
     if (summary.stream && this.liveStreams > 0) this.liveStreams--
     const series = this.#endpoint(summary.endpoint, summary.status)
     series.total.value++
-    series.duration.updateUnsafe(summary.latencyMs / 1000, context)
+    series.duration.observe(summary.latencyMs / 1000)
     series.bytes.value += positive(summary.bytesOut)
     if (summary.cache === "hit") this.#cached.value++
   }
@@ -200,6 +196,15 @@ export class Metrics {
     return count
   }
 
+  /** In the registry once it has a value. */
+  #histogram(name: string, help: string, bounds: ReadonlyArray<number>, labels: Labels): Histogram {
+    return new Histogram(bounds, (histogram) => {
+      Metric.registerUnsafe(Metric.histogram(name, { description: help, attributes: labels, boundaries: bounds }), this.#context, {
+        get: () => histogram.state, update: () => {}, modify: () => {}
+      })
+    })
+  }
+
   #targetSeries(provider: string, model: string): TargetSeries {
     const labels = { provider, model }
     const tokens = (direction: string) =>
@@ -215,8 +220,8 @@ export class Metrics {
       reasoning: tokens("reasoning"),
       cost: this.#count("gateway_cost_usd_total", "Cost of settled attempts in USD.", labels),
       estimated: this.#count("gateway_estimated_attempts_total", "Attempts whose tokens were estimated because the upstream gave no usage.", labels),
-      duration: histogram("gateway_attempt_duration_seconds", "Attempt, from its start to its settle.", DURATION, labels),
-      firstToken: histogram("gateway_time_to_first_token_seconds", "Attempt, from its start to the first content frame.", FIRST_TOKEN, labels)
+      duration: this.#histogram("gateway_attempt_duration_seconds", "Attempt, from its start to its settle.", DURATION, labels),
+      firstToken: this.#histogram("gateway_time_to_first_token_seconds", "Attempt, from its start to the first content frame.", FIRST_TOKEN, labels)
     }
   }
 
@@ -224,7 +229,7 @@ export class Metrics {
     let shared = this.#byEndpoint.get(endpoint)
     if (shared === undefined) {
       shared = {
-        duration: histogram("gateway_request_duration_seconds", "Client request, socket to socket.", DURATION, { endpoint }),
+        duration: this.#histogram("gateway_request_duration_seconds", "Client request, socket to socket.", DURATION, { endpoint }),
         bytes: this.#count("gateway_response_bytes_total", "Body bytes given to clients.", { endpoint })
       }
       this.#byEndpoint.set(endpoint, shared)
