@@ -1,7 +1,7 @@
 /**
  * Preloaded into a gateway (NODE_OPTIONS=--import): writes into the file GATEWAY_TEST_TURNS how often SIGUSR2 came, the processor time
- * of the loop's longest turn since then, and what this machine needs now for a copy of 40 MB into fresh memory: four bodies of 10 MB may
- * arrive in one turn. In ms; time that other processes took from this one does not count.
+ * of the loop's longest turn since then, and what this machine needs now for a copy of 10 MB, a body, into fresh memory. In ms; time that
+ * other processes took from this one does not count.
  */
 import * as fs from "node:fs"
 import { isMainThread } from "node:worker_threads"
@@ -31,7 +31,7 @@ if (isMainThread && file !== undefined) {
     longest = 0
     const from = cpuMs()
     for (let i = 0; i < 4; i++) Buffer.from(new SharedArrayBuffer(1e7)).fill(1)
-    copying = cpuMs() - from
+    copying = (cpuMs() - from) / 4
     last = cpuMs()
     tell()
   })
