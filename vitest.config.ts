@@ -16,7 +16,7 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 150_000,
     // As patient as `eventually`: its default of one second fails on a busy host.
-    expect: { poll: { timeout: 20_000 } },
+    expect: { poll: { timeout: 45_000 } },
     // In CI a failure is tried once more, and told: a busy host must not hide a green tree, a flaky test must not hide itself.
     retry: ci ? 1 : 0,
     reporters: ci ? ["default", ["./test/support/closingLine.ts", {}]] : ["default"],

@@ -23,7 +23,7 @@ export interface Reply {
   readonly whole: boolean
 }
 
-const longestCallMs = 30_000
+const longestCallMs = 80_000
 
 const bytesOf = (body: unknown): Buffer | undefined =>
   body === undefined ? undefined : typeof body === "string" ? Buffer.from(body) : body instanceof Uint8Array ? Buffer.from(body) : Buffer.from(JSON.stringify(body))

@@ -29,7 +29,7 @@ export interface Key {
 
 /** Between two looks at a fact that only polling can see (ms). */
 const lookMs = 20
-const patienceMs = 20_000
+const patienceMs = 45_000
 
 /** Waits until a look finds what is wanted; fails with the last look. */
 export const eventually = async <A>(look: () => Promise<A>, good: (seen: A) => boolean, what: string, withinMs = patienceMs): Promise<A> => {

@@ -59,7 +59,7 @@ export class Client {
   }
 
   /** Waits until nothing happens to it any more. */
-  over(id: string, withinMs = 30_000): Promise<OpenAI.Batch> {
+  over(id: string, withinMs = 80_000): Promise<OpenAI.Batch> {
     return eventually(() => this.openai.batches.retrieve(id), ({ status }) => ["completed", "failed", "expired", "cancelled"].includes(status), "the end of the batch", withinMs)
   }
 
