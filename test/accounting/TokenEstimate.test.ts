@@ -26,7 +26,7 @@ describe("TokenEstimate", () => {
       }
       assert.strictEqual(tokens.guessed, 0)
       tokens.close()
-    }), 60_000)
+    }))
 
   it.live("extrapolates a long text to within a few per cent, and blanks that stand for dropped text", () =>
     Effect.gen(function*() {
@@ -37,7 +37,7 @@ describe("TokenEstimate", () => {
       const half = prose.slice(0, prose.length / 2)
       assert.approximately(tokens.estimate(half + " ".repeat(half.length)), exact, exact * 0.04)
       tokens.close()
-    }), 60_000)
+    }))
 
   it("guesses by characters while the tokenizer is not there, and never waits beyond its budget", () => {
     let now = 0

@@ -65,5 +65,5 @@ describe("DurableFS", () => {
         await database.close()
       })
       assert.isFalse(crashed(directory))
-    }).pipe(Effect.scoped), 30_000)
+    }).pipe(Effect.scoped))
 })

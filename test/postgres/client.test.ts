@@ -221,7 +221,7 @@ describe.skipIf(spawned === null)("a server of our own", () => {
       const answer = yield* sql`SELECT n FROM survives`.pipe(Effect.retry({ times: 20 }), Effect.timeout(5_000))
       assert.lengthOf(answer, 1)
       assert.strictEqual(yield* Fiber.join(waiting), "ConnectionError")
-    }).pipe(Effect.provide(client({ poolSize: 3 }))), 30_000)
+    }).pipe(Effect.provide(client({ poolSize: 3 }))))
 
   it.live("a frozen connection costs each operation its deadline, is cut, and replaced", () =>
     Effect.gen(function*() {
@@ -237,5 +237,5 @@ describe.skipIf(spawned === null)("a server of our own", () => {
       yield* Effect.sleep(1_200)
       // A busy machine may miss the deadline of half a second once.
       assert.isUndefined(yield* Effect.retry(store.get("setting", "x"), { times: 5 }))
-    }).pipe(Effect.provide(documents(client({ poolSize: 1 }), 500))), 30_000)
+    }).pipe(Effect.provide(documents(client({ poolSize: 1 }), 500))))
 })

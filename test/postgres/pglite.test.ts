@@ -84,7 +84,7 @@ describe("PGlite", () => {
       assert.isTrue(fs.existsSync(path.join(dataDir, aside ?? "", "PG_VERSION")))
       assert.strictEqual(fs.statSync(half).mode & 0o077, 0)
       assert.isFalse(fs.existsSync(path.join(dataDir, "pglite.lock")), "the lock goes with the scope")
-    }).pipe(Effect.scoped), 60_000)
+    }).pipe(Effect.scoped))
 
   it.live("kill -9 loses no committed row, twice over; a second process is refused while the first lives, and then takes over at once", () =>
     Effect.gen(function*() {
@@ -99,7 +99,7 @@ describe("PGlite", () => {
         assert.isAtLeast(found.length, running.printed())
         assert.deepStrictEqual(found, Array.from({ length: found.length }, (_, index) => index + 1))
       }
-    }).pipe(Effect.scoped), 60_000)
+    }).pipe(Effect.scoped))
 
   it.live("the same process cannot open it twice either", () =>
     Effect.gen(function*() {
@@ -107,7 +107,7 @@ describe("PGlite", () => {
       yield* Layer.build(PostgresClient.pgliteLayer({ dataDir }))
       const error = yield* Effect.flip(openOnce(dataDir))
       assert.include(error.message, `process ${process.pid}`)
-    }).pipe(Effect.scoped), 30_000)
+    }).pipe(Effect.scoped))
 
   it.live("a lock of another container counts while its heartbeat beats, and not after", () =>
     Effect.gen(function*() {
@@ -122,7 +122,7 @@ describe("PGlite", () => {
       const old = new Date(Date.now() - 60_000)
       fs.utimesSync(lock, old, old)
       yield* openOnce(dataDir)
-    }).pipe(Effect.scoped), 30_000)
+    }).pipe(Effect.scoped))
 
   it.live("a broken database says what to do and leaves no lock", () =>
     Effect.gen(function*() {
@@ -132,7 +132,7 @@ describe("PGlite", () => {
       assert.strictEqual(error instanceof PgliteError ? error.reason : "", "start-failed")
       assert.include(error.message, "DATABASE_URL")
       assert.isFalse(fs.existsSync(path.join(dataDir, "pglite.lock")))
-    }).pipe(Effect.scoped), 30_000)
+    }).pipe(Effect.scoped))
 
   it.live.skipIf(process.platform !== "linux")("its thread runs behind all others of the process", () =>
     Effect.gen(function*() {
@@ -142,7 +142,7 @@ describe("PGlite", () => {
       const values = fs.readdirSync("/proc/self/task").map(niceOf)
       const own = niceOf(String(process.pid))
       assert.deepStrictEqual(values.filter((value) => value > own), [Math.min(19, own + 10)])
-    }).pipe(Effect.provide(pgliteClient)), 30_000)
+    }).pipe(Effect.provide(pgliteClient)))
 
   it.live("its work does not stop the event loop", () =>
     Effect.gen(function*() {
@@ -155,7 +155,7 @@ describe("PGlite", () => {
       const took = performance.now() - began
       assert.isAbove(took, 50)
       assert.isAbove(ticks, took / 5 / 10)
-    }).pipe(Effect.provide(pgliteClient)), 30_000)
+    }).pipe(Effect.provide(pgliteClient)))
 
   it.live("concurrent transactions wait for each other; statements inside one do not wait for it", () =>
     Effect.gen(function*() {
@@ -169,7 +169,7 @@ describe("PGlite", () => {
       }))
       yield* Effect.all(Array.from({ length: 10 }, () => increment), { concurrency: "unbounded" })
       assert.deepStrictEqual((yield* sql<{ readonly n: number }>`SELECT n FROM counter`).map((row) => row.n), [10])
-    }).pipe(Effect.provide(pgliteClient)), 30_000)
+    }).pipe(Effect.provide(pgliteClient)))
 
   it.live("a statement that never ends is cut, and the server comes back with what was committed", () =>
     Effect.gen(function*() {
@@ -184,7 +184,7 @@ describe("PGlite", () => {
         assert.strictEqual(error.reason._tag, "ConnectionError")
         assert.deepStrictEqual((yield* sql<{ readonly n: number }>`SELECT n FROM kept`).map((row) => row.n), [7])
       }).pipe(Effect.provide(PostgresClient.pgliteLayer({ dataDir, statementTimeout: 1_500 })))
-    }).pipe(Effect.scoped), 30_000)
+    }).pipe(Effect.scoped))
 
   it.live("it checkpoints and vacuums by itself, without touching an open transaction", () =>
     Effect.gen(function*() {
@@ -206,5 +206,5 @@ describe("PGlite", () => {
         assert.notStrictEqual((yield* checkpoint)[0]?.lsn, before?.lsn)
         assert.deepStrictEqual((yield* sql<{ readonly n: number }>`SELECT count(*) AS n FROM churn`).map((row) => row.n), [4_000])
       }).pipe(Effect.provide(PostgresClient.pgliteLayer({ dataDir, maintenance: { every: 50, walBytes: 1_000_000 } })))
-    }).pipe(Effect.scoped), 30_000)
+    }).pipe(Effect.scoped))
 })

@@ -79,7 +79,7 @@ describe("Otlp", () => {
         assert.notInclude(body, "CANARY")
         assert.notInclude(body, "hide-me-please")
       }
-    }), 20_000)
+    }))
 
   it.live("without an endpoint nothing is sent, and a collector that is away costs nothing but a bounded queue", () =>
     Effect.gen(function*() {
@@ -96,7 +96,7 @@ describe("Otlp", () => {
         otlp.attemptSettled(settledRow(attemptStart("a")))
         assert.strictEqual(otlp.dropped(), 0)
       }).pipe(Effect.provide(Layer.fresh(Otlp.layerOff)))
-    }), 20_000)
+    }))
 })
 
 describe("SpanBuilder", () => {

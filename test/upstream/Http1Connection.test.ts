@@ -154,7 +154,7 @@ describe("a socket", () => {
     })
     const probe = fileURLToPath(new URL("support/reuseProbe.ts", import.meta.url))
     const output = await new Promise<string>((resolve, reject) => {
-      execFile(process.execPath, ["--disable-warning=ExperimentalWarning", probe, server.origin], { timeout: 10_000 }, (error, stdout) => {
+      execFile(process.execPath, ["--disable-warning=ExperimentalWarning", probe, server.origin], { timeout: 60_000 }, (error, stdout) => {
         if (error !== null) reject(error)
         else resolve(stdout)
       })

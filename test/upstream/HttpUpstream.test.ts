@@ -377,7 +377,7 @@ describe("the pool", () => {
     await using server = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer("bye")))
     const probe = fileURLToPath(new URL("support/exitProbe.ts", import.meta.url))
     const output = await new Promise<string>((resolve, reject) => {
-      execFile(process.execPath, ["--disable-warning=ExperimentalWarning", probe, server.origin], { timeout: 10_000 }, (error, stdout) => {
+      execFile(process.execPath, ["--disable-warning=ExperimentalWarning", probe, server.origin], { timeout: 60_000 }, (error, stdout) => {
         if (error !== null) reject(error)
         else resolve(stdout)
       })

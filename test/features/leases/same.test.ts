@@ -85,6 +85,6 @@ describe.skipIf(!canStartRedis())("the Redis store", () => {
       }
       const mine = (leases: ReadonlyArray<HeldLease>) => leases.filter(({ owner }) => owner.startsWith(prefix)).map(timeless).sort((a, b) => a.owner < b.owner ? -1 : 1)
       assert.deepStrictEqual(mine(yield* store.active), mine(Lease.active(state, now)))
-    }), { arbitrary: { runs: 60 }, timeout: 60_000 })
+    }), { arbitrary: { runs: 60 }, timeout: 180_000 })
   })
 })
