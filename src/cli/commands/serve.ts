@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { compactHeap } from "#src/bootstrap/compactHeap.ts"
+import { compactHeap } from "#src/platform/structures/compactHeap.ts"
 import { LifecycleControl } from "#src/bootstrap/NodeLifecycle.ts"
 import * as FrontDoor from "#src/FrontDoor.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
