@@ -43,9 +43,18 @@ export type ProviderAuth = typeof ProviderAuth.Type
 const Amount = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
 const Tokens = Schema.Int.check(Schema.isGreaterThan(0))
 
+/** A vendor's service tiers with a price of their own. OpenAI calls priority also "fast". */
+export const ServiceTier = Schema.Literals(["flex", "priority"])
+export type ServiceTier = typeof ServiceTier.Type
+
+/** What tokens cost in a service tier, as a multiple of the standard price (0.5 = half). Missing: the standard price. */
+export const TierFactors = Schema.Struct({ flex: Schema.optionalKey(Amount), priority: Schema.optionalKey(Amount) })
+export interface TierFactors extends Schema.Schema.Type<typeof TierFactors> {}
+
 /**
  * USD per 1,000,000 tokens; the `per_*` fields are USD per single unit (`schemas/records/Units.ts`), beside what tokens cost.
- * Missing: cached = input, reasoning = output, cache_creation = input. `long` replaces them above `above` input tokens.
+ * Missing: cached = input, reasoning = output, cache_creation = input. `long` replaces them above `above` input tokens. `tiers` apply to all
+ * of them, for answers that name their service tier.
  */
 export const Price = Schema.Struct({
   input: Schema.optionalKey(Amount),
@@ -67,7 +76,8 @@ export const Price = Schema.Struct({
     output: Amount,
     cached: Schema.optionalKey(Amount),
     cache_creation: Schema.optionalKey(Amount)
-  }))
+  })),
+  tiers: Schema.optionalKey(TierFactors)
 })
 export interface Price extends Schema.Schema.Type<typeof Price> {}
 

@@ -6,6 +6,8 @@
  * Normal form: tool results stand in turns of role `tool` that hold nothing else; calls and results are joined by `id`.
  */
 
+import type { ServiceTier } from "#schemas/Provider.ts"
+
 /** Formats of clients; all but `completions` are also families of upstreams. */
 export type FormatName = "chat-completions" | "completions" | "messages" | "responses" | "generateContent" | "local-model-server"
 
@@ -274,6 +276,8 @@ export interface TokenUsage {
   readonly cacheRead: number
   readonly cacheCreation: number
   readonly reasoning: number
+  /** The service tier that the vendor served; absent = its standard one. */
+  readonly tier?: ServiceTier
 }
 
 export interface Choice {

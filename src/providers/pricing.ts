@@ -33,6 +33,9 @@ const amounts = [
 /** Answers remembered per view; the oldest goes first. */
 const REMEMBERED_MAX = 4096
 
+/** In `Price`, but not amounts of USD. */
+const tiers = ["flex", "priority"] as const
+
 type Draft = { -readonly [K in keyof Price]: Price[K] }
 
 const overlay = (into: Draft, layer: unknown): boolean => {
@@ -44,6 +47,22 @@ const overlay = (into: Draft, layer: unknown): boolean => {
     into[field] = amount
     found = true
   }
+  return found
+}
+
+/** The factors of a layer over those that are known; what is no factor is ignored. */
+const overlayTiers = (into: Draft, layer: unknown): boolean => {
+  const given = typeof layer === "object" && layer !== null && "tiers" in layer ? layer.tiers : null
+  if (typeof given !== "object" || given === null) return false
+  const merged: Record<string, number> = { ...into.tiers }
+  let found = false
+  for (const tier of tiers) {
+    const factor = (given as Record<string, unknown>)[tier]
+    if (typeof factor !== "number" || !Number.isFinite(factor) || factor < 0) continue
+    merged[tier] = factor
+    found = true
+  }
+  if (found) into.tiers = merged
   return found
 }
 
@@ -59,8 +78,10 @@ const exact = (view: PricingView, provider: string, model: string): Price | null
   if (synced === undefined && user === undefined) return facts ?? null
   const price: Draft = { ...facts }
   const changed = overlay(price, synced)
-  // A tier of the registry belongs to the registry's base price: it is dropped when another source sets the base.
+  // The registry's price of long prompts belongs to its base price: it is dropped when another source sets the base.
   if (overlay(price, user) || changed) delete price.long
+  overlayTiers(price, synced)
+  overlayTiers(price, user)
   return Object.keys(price).length === 0 ? null : price
 }
 
@@ -134,13 +155,15 @@ export const pricingMap = (view: PricingView): PriceMap => {
   return map
 }
 
+const says = (layer: unknown): boolean => overlay({}, layer) || overlayTiers({}, layer)
+
 /** GET /api/pricing?includeSources=1: the strongest layer that says something about each model. */
 export const pricingSources = (view: PricingView): Readonly<Record<string, Readonly<Record<string, PriceSource>>>> => {
   const sources: Record<string, Record<string, PriceSource>> = {}
   for (const [provider, models] of Object.entries(pricingMap(view))) {
     for (const model of Object.keys(models)) {
       const key = `${provider}/${model}`
-      const source = overlay({}, view.user.get(key)) ? "user" : overlay({}, view.synced.get(key)) ? "synced" : "default"
+      const source = says(view.user.get(key)) ? "user" : says(view.synced.get(key)) ? "synced" : "default"
       const of = sources[provider] ??= {}
       of[model] = source
     }

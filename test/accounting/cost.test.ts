@@ -83,6 +83,23 @@ describe("cost", () => {
     assert.strictEqual(Cost.cost({ ...none, tokensIn: 2000, tokensOut: 100, tokensReasoning: 100, tokensCacheRead: 1000 }, price), 0.0029)
   })
 
+  it.prop("of a service tier is its factor times the standard one, for every price", [Tokens, MicroPrice, Schema.Literals(["flex", "priority"])], ([tokens, micro, tier]) => {
+    const tiers = { flex: 0.5, priority: 2 }
+    const halved = { input: micro.input / 2, output: micro.output / 2, cached: micro.cached / 2, reasoning: micro.reasoning / 2, cache_creation: micro.cache_creation / 2 }
+    const doubled = { input: micro.input * 2, output: micro.output * 2, cached: micro.cached * 2, reasoning: micro.reasoning * 2, cache_creation: micro.cache_creation * 2 }
+    const priced = { ...usd(micro), tiers }
+    assert.strictEqual(Cost.cost({ ...tokens, tier }, priced), Cost.cost(tokens, usd(tier === "flex" ? halved : doubled)))
+    assert.strictEqual(Cost.cost(tokens, priced), Cost.cost(tokens, usd(micro)))
+  })
+
+  it("of a service tier holds for long prompts, not for units, and is the standard one where the tier has no factor", () => {
+    const price: Price = { input: 1, output: 2, per_image: 0.5, long: { above: 1000, input: 2, output: 4 }, tiers: { flex: 0.5 } }
+    assert.strictEqual(Cost.cost({ ...none, tokensIn: 1000, tier: "flex" }, price), 0.0005)
+    assert.strictEqual(Cost.cost({ ...none, tokensIn: 2000, tokensOut: 100, tier: "flex" }, price), 0.0022)
+    assert.strictEqual(Cost.cost({ ...none, tokensIn: 1000, tier: "priority" }, price), 0.001)
+    assert.strictEqual(Cost.cost({ ...none, tier: "flex" }, price, Cost.LEDGER_CONVENTION, { image: 1 }), 0.5)
+  })
+
   it("adds units to tokens, at the price of each unit", () => {
     const units = { image: 2, second: 1.5, character: 1_000, page: 3, search_unit: 4, query: 5, document: 6, request: 1 }
     const price: Price = {

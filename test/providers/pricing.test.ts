@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
 import * as Pricing from "#src/providers/pricing.ts"
+import * as Registry from "#src/providers/Registry.ts"
 import { fixture } from "#test/providers/fixture.ts"
 
 const view = (user: Record<string, unknown> = {}, synced: Record<string, unknown> = {}): Pricing.PricingView => ({
@@ -37,6 +38,17 @@ describe("the price of a model", () => {
   it("loses the long-context tier of the registry when the operator sets a price of his own", () => {
     expect(Pricing.priceOf(view(), "acme", "long")?.long).toEqual({ above: 200000, input: 4, output: 8 })
     expect(Pricing.priceOf(view({ "acme/long": { input: 3 } }), "acme", "long")).toEqual({ input: 3, output: 4 })
+  })
+
+  it("keeps the factors of service tiers, each from the strongest layer that has it", () => {
+    const shipped = { ...view(), registry: Registry.make(fixture.all.map((row) => row.id !== "acme" ? row : {
+      ...row, models: row.models.map((model) => model.id === "long" ? { ...model, price: { ...model.price, tiers: { flex: 0.5, priority: 2 } } } : model)
+    })) }
+    expect(Pricing.priceOf(shipped, "acme", "long")?.tiers).toEqual({ flex: 0.5, priority: 2 })
+    const set = { ...shipped, user: new Map([["acme/long", { tiers: { priority: 1.5, flex: -1, odd: 3 } }]]) }
+    expect(Pricing.priceOf(set, "acme", "long")).toMatchObject({ long: { above: 200000 }, tiers: { flex: 0.5, priority: 1.5 } })
+    expect(Pricing.priceOf({ ...set, user: new Map([["acme/long", { input: 3 }]]) }, "acme", "long")).toEqual({ input: 3, output: 4, tiers: { flex: 0.5, priority: 2 } })
+    expect(Pricing.pricingSources(set)["acme"]?.["long"]).toBe("user")
   })
 
   it("ignores fields that are no amount", () => {

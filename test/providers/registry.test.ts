@@ -112,6 +112,15 @@ describe("the shipped registry", () => {
     }
   })
 
+  it("prices flex below the standard tier, and priority above it", () => {
+    const factors = rows.flatMap((row) => row.models.flatMap(({ id, price }) => price?.tiers === undefined ? [] : [{ name: `${row.id}/${id}`, ...price.tiers }]))
+    expect(factors.length).toBeGreaterThan(20)
+    for (const { flex = 0.5, name, priority = 2 } of factors) {
+      expect(flex, name).toBeLessThan(1)
+      expect(priority, name).toBeGreaterThan(1)
+    }
+  })
+
   it("prices every model without a conversation, or says why it cannot", () => {
     const missing = rows.flatMap((row) => row.models.flatMap(({ id, kind, price }) => kind === "chat" || price !== undefined ? [] : [`${row.id}/${id}`]))
     expect(missing.sort()).toEqual(Object.keys(unpriced).sort())

@@ -121,7 +121,7 @@ export class Operator {
     return this.call("DELETE", "/api/settings/feature-flags")
   }
 
-  price(provider: string, model: string, price: Record<string, number>): Promise<unknown> {
+  price(provider: string, model: string, price: Readonly<Record<string, unknown>>): Promise<unknown> {
     return this.call("PATCH", "/api/pricing", { [provider]: { [model]: price } })
   }
 

@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest"
 import { usageOf as ofChat } from "#src/wire/chatCompletions/answer.ts"
 import { usageOf as ofGenerateContent } from "#src/wire/generateContent/facts.ts"
 import { usageOf as ofLocal } from "#src/wire/localModelServer/answer.ts"
-import { usageOf as ofResponses } from "#src/wire/responses/answer.ts"
+import { usageIn } from "#src/wire/responses/answer.ts"
 
 type Read = (usage: Record<string, unknown>) => { readonly input: number; readonly output: number } | null
 const formats: ReadonlyArray<readonly [string, Read, string, string, string]> = [
   ["chat-completions", ofChat, "prompt_tokens", "completion_tokens", "total_tokens"],
-  ["responses", ofResponses, "input_tokens", "output_tokens", "total_tokens"],
+  ["responses", (usage) => usageIn({ usage }), "input_tokens", "output_tokens", "total_tokens"],
   ["generateContent", ofGenerateContent, "promptTokenCount", "candidatesTokenCount", "totalTokenCount"],
   ["local-model-server", ofLocal, "prompt_eval_count", "eval_count", "total_duration"]
 ]

@@ -4,8 +4,9 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
 import { amount, text } from "#schemas/api/fields.ts"
+import { TierFactors } from "#schemas/Provider.ts"
 
-/** USD per 1,000,000 tokens; the per_* fields are USD per single unit. */
+/** USD per 1,000,000 tokens; the per_* fields are USD per single unit. `tiers`: what tokens cost in a service tier, times the standard price. */
 export const PriceInput = Schema.Struct({
   input: Schema.optionalKey(amount),
   output: Schema.optionalKey(amount),
@@ -19,7 +20,8 @@ export const PriceInput = Schema.Struct({
   per_query: Schema.optionalKey(amount),
   per_page: Schema.optionalKey(amount),
   per_document: Schema.optionalKey(amount),
-  per_request: Schema.optionalKey(amount)
+  per_request: Schema.optionalKey(amount),
+  tiers: Schema.optionalKey(TierFactors)
 })
 export interface PriceInput extends Schema.Schema.Type<typeof PriceInput> {}
 

@@ -16,6 +16,10 @@ const KIND = "pricing"
 
 const readPrice = Schema.decodeUnknownOption(PriceInput)
 
+/** Field by field, factors of tiers too. */
+const merged = (before: PriceInput | undefined, change: PriceInput): PriceInput =>
+  ({ ...before, ...change, ...(before?.tiers === undefined && change.tiers === undefined ? {} : { tiers: { ...before?.tiers, ...change.tiers } }) })
+
 export const layer = HttpApiBuilder.group(Surface.make(PricingGroup), "pricing", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
@@ -48,14 +52,14 @@ export const layer = HttpApiBuilder.group(Surface.make(PricingGroup), "pricing",
     for (const [name, models] of Object.entries(change)) {
       for (const [model, price] of Object.entries(models)) {
         const key = `${providerOf(name)}/${model}`
-        prices.set(key, { ...prices.get(key), ...price })
+        prices.set(key, merged(prices.get(key), price))
       }
     }
     if (prices.size === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
     const stored = configuration.current().pricing
     yield* configuration.commit(Effect.forEach(prices, ([key, price]) => {
       const known = readPrice(stored.get(key))
-      return documents.put(KIND, key, { ...(known._tag === "Some" ? known.value : {}), ...price })
+      return documents.put(KIND, key, merged(known._tag === "Some" ? known.value : undefined, price))
     }, { discard: true }))
     yield* audit.note({ action: "pricing.updated", resourceType: "pricing", details: { models: Array.from(prices.keys(), named) } })
     return effective(false)

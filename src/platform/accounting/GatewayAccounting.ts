@@ -14,7 +14,8 @@ export const make = (estimate: (text: string) => number) => Accounting.of({
     tokensOut: usage.output,
     tokensCacheRead: usage.cacheRead,
     tokensCacheCreation: usage.cacheCreation,
-    tokensReasoning: usage.reasoning
+    tokensReasoning: usage.reasoning,
+    tier: usage.tier
   }, target.price, Cost.LEDGER_CONVENTION, units),
   estimate
 })

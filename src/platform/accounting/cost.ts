@@ -2,7 +2,7 @@
  * What an attempt cost: tokens and units times prices in whole pico-USD, rounded once to the 10 decimals of a ledger row. Sums of rows
  * are exact as long as they are taken in units (`toUnits`, 1e-10 USD), never by adding doubles.
  */
-import type { Price } from "#schemas/Provider.ts"
+import type { Price, ServiceTier } from "#schemas/Provider.ts"
 import * as Units from "#schemas/records/Units.ts"
 
 /** The token fields of a ledger row. */
@@ -12,6 +12,8 @@ export interface Tokens {
   readonly tokensCacheRead: number
   readonly tokensCacheCreation: number
   readonly tokensReasoning: number
+  /** Of the vendor's service; absent = the standard one. */
+  readonly tier?: ServiceTier | undefined
 }
 
 /** Which counts contain which; what is contained is subtracted first, so that no token is paid for twice. */
@@ -85,27 +87,28 @@ const split = (tokens: Tokens, convention: Convention): Split => {
 
 /**
  * Disjoint rates per token, pico-USD. Absent: cached and cache_creation cost what input costs, reasoning what output costs.
- * Above its threshold the fields of the long-context tier stand over the base.
+ * Above its threshold the long-context prices stand over the base; the factor of a service tier applies to what then holds.
  */
-const rates = (price: Price, tokensIn: number): Split => {
+const rates = (price: Price, { tier, tokensIn }: Tokens): Split => {
   const { long } = price
-  const inTier = long !== undefined && count(tokensIn) > long.above
-  const rated = inTier ? { ...price, ...long } : price
+  const isLong = long !== undefined && count(tokensIn) > long.above
+  const rated = isLong ? { ...price, ...long } : price
+  const factor = tier === undefined ? 1 : price.tiers?.[tier] ?? 1
   const input = rated.input ?? 0
   const output = rated.output ?? 0
   return {
-    input: rate(input),
-    cacheRead: rate(rated.cached ?? input),
-    cacheCreation: rate(rated.cache_creation ?? input),
-    output: rate(output),
-    reasoning: rate(inTier ? output : rated.reasoning ?? output)
+    input: rate(factor * input),
+    cacheRead: rate(factor * (rated.cached ?? input)),
+    cacheCreation: rate(factor * (rated.cache_creation ?? input)),
+    output: rate(factor * output),
+    reasoning: rate(factor * (isLong ? output : rated.reasoning ?? output))
   }
 }
 
 /** Each part exactly. */
 export const parts = (tokens: Tokens, price: Price, convention: Convention = LEDGER_CONVENTION): CostParts => {
   const n = split(tokens, convention)
-  const r = rates(price, tokens.tokensIn)
+  const r = rates(price, tokens)
   return {
     input: BigInt(n.input) * BigInt(r.input),
     cacheRead: BigInt(n.cacheRead) * BigInt(r.cacheRead),
@@ -119,7 +122,7 @@ export const parts = (tokens: Tokens, price: Price, convention: Convention = LED
 export const cost = (tokens: Tokens, price: Price | null, convention: Convention = LEDGER_CONVENTION, units: Units.Units | null = null): number => {
   if (price === null) return 0
   const n = split(tokens, convention)
-  const r = rates(price, tokens.tokensIn)
+  const r = rates(price, tokens)
   const beside = units === null ? 0 : Units.picoUsd(units, price)
   // Doubles are exact up to 2^53 pico-USD (9,007 USD); a larger bill takes the slow road.
   const pico = n.input * r.input + n.cacheRead * r.cacheRead + n.cacheCreation * r.cacheCreation + n.output * r.output + n.reasoning * r.reasoning

@@ -52,6 +52,8 @@ export interface SimulatedCall {
   readonly streamType?: string
   /** The answer of a call that is no conversation; absent: the format writes one from the script. */
   readonly reply?: (answer: SimulatedAnswer) => Reply
+  /** The service tier that was asked for and is served; absent: the standard one. */
+  readonly serviceTier?: string
   /** What an embeddings call wants; absent elsewhere. */
   readonly embeddings?: { readonly inputs: ReadonlyArray<string>; readonly dimensions: number; readonly base64: boolean }
 }

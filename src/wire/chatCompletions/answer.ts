@@ -2,6 +2,7 @@
 import type { UpstreamErrorBody, Usage } from "#actors/request/ports/Face.ts"
 import * as Json from "#src/wire/json/json.ts"
 import type { UpstreamCodec } from "#src/wire/WireFormat.ts"
+import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 
 /** Usage in the vendor's shape, or null when the value is no usage object or holds no count. */
 export const usageOf = (value: unknown): Usage | null => {
@@ -49,7 +50,7 @@ export const readAnswer: UpstreamCodec["readAnswer"] = (answer) => {
   const error = errorOf(answer)
   const choices = answer["choices"]
   if (error === null && !Array.isArray(choices)) return null
-  return { usage: usageOf(answer["usage"]), error, outputText: () => textOfChoices(choices) }
+  return { usage: ServiceTier.served(usageOf(answer["usage"]), answer["service_tier"]), error, outputText: () => textOfChoices(choices) }
 }
 
 const textOfChoices = (choices: unknown): string => {

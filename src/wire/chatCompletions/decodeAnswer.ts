@@ -9,6 +9,7 @@ import { callsOf, contentOf, imagesOf, logprobsOf, makeCallId, splitThink, strin
 import { readReasoning, reasoningPart, thoughtSignature, withoutCalls } from "#src/wire/chatCompletions/reasoning.ts"
 import * as Json from "#src/wire/json/json.ts"
 import type { Json as Body } from "#src/wire/WireFormat.ts"
+import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 
 export const decodeAnswer = (body: Body): Answer | UpstreamErrorBody | null => {
   const error = errorOf(body)
@@ -22,7 +23,7 @@ export const decodeAnswer = (body: Body): Answer | UpstreamErrorBody | null => {
     model: stringAt(body, "model") || null,
     createdAt: typeof created === "number" ? created : null,
     choices: choices.flatMap((choice, i) => Json.isRecord(choice) ? [choiceOf(choice, i, id)] : []),
-    usage: usageOf(body["usage"]),
+    usage: ServiceTier.served(usageOf(body["usage"]), body["service_tier"]),
     serviceTier: stringAt(body, "service_tier") || null,
     systemFingerprint: stringAt(body, "system_fingerprint") || null
   }

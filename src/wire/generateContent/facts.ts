@@ -2,15 +2,17 @@
 import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { FinishReason, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"
+import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 
 /** Usage in the vendor's shape, or null when the value is no usage object or holds no count. */
 export const usageOf = (value: unknown): TokenUsage | null => {
   if (!Json.isRecord(value) || !Json.hasCount(value, "promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount")) return null
   const thoughts = Json.countAt(value, "thoughtsTokenCount")
-  return usageFrom(
+  const counts = usageFrom(
     Json.countAt(value, "promptTokenCount"), Json.countAt(value, "toolUsePromptTokenCount"), Json.countAt(value, "candidatesTokenCount"),
     thoughts, Json.countAt(value, "cachedContentTokenCount")
   )
+  return ServiceTier.served(counts, value["serviceTier"])
 }
 
 export const usageFrom = (prompt: number, toolUse: number, candidates: number, thoughts: number, cached: number): TokenUsage => ({

@@ -1,6 +1,7 @@
 /** Usage and stop reasons of the messages format. */
 import type { FinishReason, TokenUsage } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"
+import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 
 const counts = ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"]
 
@@ -33,13 +34,14 @@ export const usageOf = (value: unknown, before: TokenUsage | null): TokenUsage |
   }
   const detail = Json.recordAt(value, "output_tokens_details")
   const reasoning = detail === null ? 0 : Json.countAt(detail, "thinking_tokens") || Json.countAt(detail, "reasoning_tokens")
-  return {
+  const usage = {
     input,
     output: Math.max(Json.countAt(value, "output_tokens"), before?.output ?? 0),
     cacheRead,
     cacheCreation,
     reasoning: Math.max(reasoning, before?.reasoning ?? 0)
   }
+  return ServiceTier.served(usage, value["service_tier"] ?? before?.tier)
 }
 
 /** The vendor's usage object; `input_tokens` leaves cache reads and writes out. */

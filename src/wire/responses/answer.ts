@@ -8,11 +8,12 @@ import { errorOf } from "#src/wire/responses/errors.ts"
 import { flatName } from "#src/wire/responses/request/namespaces.ts"
 import { pack } from "#src/wire/responses/reasoning.ts"
 import type { UpstreamCodec } from "#src/wire/WireFormat.ts"
+import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 
 type Value = Readonly<Record<string, unknown>>
 
 /** Usage in the vendor's shape, or null when the value is no usage object or holds no count. */
-export const usageOf = (value: unknown): TokenUsage | null => {
+const usageOf = (value: unknown): TokenUsage | null => {
   if (!Json.isRecord(value) || !Json.hasCount(value, "input_tokens", "output_tokens")) return null
   const input = Json.recordAt(value, "input_tokens_details") ?? {}
   const output = Json.recordAt(value, "output_tokens_details") ?? {}
@@ -24,6 +25,9 @@ export const usageOf = (value: unknown): TokenUsage | null => {
     reasoning: Json.countAt(output, "reasoning_tokens")
   }
 }
+
+/** Usage of a response object, with its service tier. */
+export const usageIn = (response: Value): TokenUsage | null => ServiceTier.served(usageOf(response["usage"]), response["service_tier"])
 
 export const wordAt = (value: Value, key: string): string | null => {
   const word = value[key]
@@ -61,7 +65,7 @@ export const decodeAnswer = (body: Value): Answer | UpstreamErrorBody | null => 
       index: 0, parts, finish: finishOf(body, parts.some((part) => part.kind === "toolCall"), parts.some((part) => part.kind === "refusal")), stopSequence: null,
       logprobs: logprobs.length === 0 ? null : logprobs
     }],
-    usage: usageOf(body["usage"]),
+    usage: usageIn(body),
     serviceTier: wordAt(body, "service_tier"),
     systemFingerprint: null
   }
@@ -135,7 +139,7 @@ const logprobOf = (entry: Value) => ({
 export const readAnswer: UpstreamCodec["readAnswer"] = (body) => {
   const error = errorOf(body)
   if (error === null && !Array.isArray(body["output"])) return null
-  return { usage: usageOf(body["usage"]), error, outputText: () => recordsAt(body, "output").map(textOfItem).join("") }
+  return { usage: usageIn(body), error, outputText: () => recordsAt(body, "output").map(textOfItem).join("") }
 }
 
 const textOfItem = (item: Value): string => {

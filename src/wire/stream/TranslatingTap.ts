@@ -228,5 +228,6 @@ const sum = (a: TokenUsage, b: TokenUsage): TokenUsage => ({
   output: a.output + b.output,
   cacheRead: a.cacheRead + b.cacheRead,
   cacheCreation: a.cacheCreation + b.cacheCreation,
-  reasoning: a.reasoning + b.reasoning
+  reasoning: a.reasoning + b.reasoning,
+  ...(b.tier === undefined ? {} : { tier: b.tier })
 })

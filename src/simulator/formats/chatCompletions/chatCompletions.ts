@@ -61,6 +61,8 @@ const citationOf = (choice: Choice) => ({
   url_citation: { start_index: 0, end_index: choice.text[0]?.trimEnd().length ?? 0, url: "https://sim.test/source", title: "A source" }
 })
 
+const tierOf = (call: SimulatedCall): string => call.serviceTier ?? "default"
+
 const isCustom = (call: SimulatedCall, one: AnsweredToolCall): boolean => own(call).customTools?.includes(one.name) === true
 
 const detail = (fields: object) => ({ type: "reasoning.text", ...fields, format: "sim-v1", index: 0 })
@@ -90,7 +92,7 @@ function* deltas(call: SimulatedCall, answer: SimulatedAnswer, choice: Choice): 
 function* events(call: SimulatedCall, answer: SimulatedAnswer): Generator<WireEvent> {
   const head =
     `{"id":"chatcmpl-${answer.id}","object":"chat.completion.chunk","created":${answer.created},"model":${JSON.stringify(call.model)},` +
-    `"service_tier":"default","system_fingerprint":"${FINGERPRINT}","choices":[`
+    `"service_tier":"${tierOf(call)}","system_fingerprint":"${FINGERPRINT}","choices":[`
   const usage = answer.usage
   // A vendor that was asked for usage says `null` on every chunk but the last.
   const plain = call.includeUsage && answer.usageOn === "vendor" && usage !== null ? `],"usage":null}` : "]}"
@@ -167,7 +169,7 @@ const body = (call: SimulatedCall, answer: SimulatedAnswer): string =>
       }
     }),
     ...(answer.usage === null ? {} : { usage: chatUsage(answer.usage) }),
-    service_tier: "default",
+    service_tier: tierOf(call),
     system_fingerprint: FINGERPRINT
   })
 

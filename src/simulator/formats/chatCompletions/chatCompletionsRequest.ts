@@ -8,7 +8,7 @@ import { Bad, invalidType, optionalBoolean, optionalNumber, optionalString, refu
 import type { Body, SimulatedCall } from "#src/simulator/formats/Format.ts"
 
 const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"]
-const TIERS = ["auto", "default", "flex", "scale", "priority"]
+const TIERS = ["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"]
 const VERBOSITIES = ["low", "medium", "high"]
 /** Vendor bounds. */
 const MAX_N = 128
@@ -116,7 +116,7 @@ const read = (body: Body): ChatCall => {
   optionalNumber(body, "frequency_penalty", -2, 2)
   optionalNumber(body, "seed", Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, true)
   optionalString(body, "reasoning_effort", EFFORTS)
-  optionalString(body, "service_tier", TIERS)
+  const tier = optionalString(body, "service_tier", TIERS)
   optionalString(body, "verbosity", VERBOSITIES)
   for (const name of ["user", "safety_identifier", "prompt_cache_key"]) optionalString(body, name)
   optionalBoolean(body, "store")
@@ -148,6 +148,7 @@ const read = (body: Body): ChatCall => {
     toolChoice,
     json: readFormat(body),
     promptTokens: conversation.tokens,
+    ...(tier === null || tier === "auto" ? {} : { serviceTier: tier }),
     logprobs,
     customTools: custom,
     signedReasoning: Predicate.isObject(body["reasoning"]),

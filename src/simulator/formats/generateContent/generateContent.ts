@@ -15,12 +15,13 @@ const FINISH: { readonly [finish: string]: string } = { stop: "STOP", length: "M
 
 const finishOf = (choice: Choice): string => FINISH[choice.finish] ?? choice.finish
 
-const usageOf = (usage: SimulatedUsage, completionTokens = usage.completionTokens, reasoningTokens = usage.reasoningTokens) => ({
+const usageOf = ({ serviceTier }: SimulatedCall, usage: SimulatedUsage, completionTokens = usage.completionTokens, reasoningTokens = usage.reasoningTokens) => ({
   promptTokenCount: usage.promptTokens,
   candidatesTokenCount: completionTokens - reasoningTokens,
   totalTokenCount: completionTokens === usage.completionTokens ? usage.totalTokens : usage.promptTokens + completionTokens,
   ...(reasoningTokens > 0 ? { thoughtsTokenCount: reasoningTokens } : {}),
-  ...(usage.cachedTokens > 0 ? { cachedContentTokenCount: usage.cachedTokens } : {})
+  ...(usage.cachedTokens > 0 ? { cachedContentTokenCount: usage.cachedTokens } : {}),
+  ...(serviceTier === undefined ? {} : { serviceTier })
 })
 
 /** Arguments as an object; what is no JSON stays text, as a script wants it. */
@@ -76,7 +77,7 @@ function* events(call: SimulatedCall, answer: SimulatedAnswer): Generator<WireEv
     const last = finish !== undefined && index === answer.choices.length - 1
     const json = JSON.stringify({
       candidates: [{ content: { parts, role: "model" }, ...(finish === undefined ? {} : { finishReason: finish }), index }],
-      ...(usage === null ? {} : { usageMetadata: last ? usageOf(usage) : usageOf(usage, sent, thought) }),
+      ...(usage === null ? {} : { usageMetadata: last ? usageOf(call, usage) : usageOf(call, usage, sent, thought) }),
       modelVersion: call.model,
       responseId: answer.id
     })
@@ -113,7 +114,7 @@ const body = (call: SimulatedCall, answer: SimulatedAnswer): string => {
       finishReason: finishOf(choice),
       index
     })),
-    ...(answer.usage === null ? {} : { usageMetadata: usageOf(answer.usage) }),
+    ...(answer.usage === null ? {} : { usageMetadata: usageOf(call, answer.usage) }),
     modelVersion: call.model,
     responseId: answer.id
   })

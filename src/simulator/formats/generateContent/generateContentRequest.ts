@@ -281,12 +281,13 @@ const readRequest = (raw: unknown, address: Address): Omit<SimulatedCall, "strea
     throw bad("Function calling with a response mime type: 'application/json' is unsupported")
   }
   checkSafety(listAt(body, "safetySettings", ""))
+  const tier = textAt(body, "serviceTier", "")
   const cached = textAt(body, "cachedContent", "")
   if (body["cachedContent"] !== undefined && !/(?:^|\/)cachedContents\/[\w-]+$/.test(cached)) throw bad(`Invalid CachedContent name: ${cached}`)
   return {
     model: address.model, n: config.candidates, includeUsage: true, maxTokens: config.maxTokens, stop: config.stop,
     lastUserText: conversation.lastUserText, toolResult: conversation.toolResult, tools, toolChoice: readToolChoice(messageAt(body, "toolConfig", ""), tools),
-    json: config.json, promptTokens: conversation.tokens + systemTokens
+    json: config.json, promptTokens: conversation.tokens + systemTokens, ...(tier === "" ? {} : { serviceTier: tier })
   }
 }
 

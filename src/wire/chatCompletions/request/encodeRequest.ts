@@ -175,7 +175,7 @@ const sampling = [
   ["temperature", "temperature", 1], ["topP", "top_p", 1], ["frequencyPenalty", "frequency_penalty", 0], ["presencePenalty", "presence_penalty", 0]
 ] as const
 
-const tiers: ReadonlySet<string> = new Set(["auto", "default", "flex", "scale", "priority"])
+const tiers: ReadonlySet<string> = new Set(["auto", "default", "flex", "scale", "priority", "fast"])
 
 const serviceTier = (conversation: Conversation, say: (field: string, value: unknown) => void, omitted: Omitted): void => {
   const tier = conversation.settings.serviceTier

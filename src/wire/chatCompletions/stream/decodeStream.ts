@@ -17,6 +17,7 @@ import { longEventBytes } from "#src/wire/json/LongStrings.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import { escape } from "#src/wire/stream/literal.ts"
 import type { StreamDecoder, StreamSink } from "#src/wire/stream/StreamSink.ts"
+import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 
 type Frame = Record<string, unknown>
 
@@ -174,7 +175,8 @@ export class ChatDecoder implements StreamDecoder {
       this.begin(frame)
       for (const said of choices) if (Json.isRecord(said)) this.choice(said, frame, choices.length === 1 ? text : null)
     }
-    const usage = usageOf(frame["usage"]) ?? usageOf(Json.recordAt(frame, "x_groq")?.["usage"])
+    const counted = usageOf(frame["usage"]) ?? usageOf(Json.recordAt(frame, "x_groq")?.["usage"])
+    const usage = ServiceTier.served(counted, frame["service_tier"])
     if (usage !== null) this.sink.tokens(usage)
   }
 

@@ -12,6 +12,7 @@ import { NewestEvent } from "#src/wire/stream/NewestEvent.ts"
 import { withTerminator } from "#src/wire/stream/terminator.ts"
 import { TextMeter } from "#src/wire/stream/TextMeter.ts"
 import { Ranges } from "#src/wire/stream/Ranges.ts"
+import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 
 const usageKey = Buffer.from('"usage"')
 const errorKey = Buffer.from('"error"')
@@ -150,7 +151,7 @@ export class ChatTap implements StreamTap {
       return false
     }
     const choices = frame["choices"]
-    const usage = usageOf(frame["usage"])
+    const usage = ServiceTier.served(usageOf(frame["usage"]), frame["service_tier"])
     if (usage !== null) this.usage = usage
     const isUsageOnly = usage !== null && (!Array.isArray(choices) || choices.length === 0)
     if (isUsageOnly) return this.forwardUsage

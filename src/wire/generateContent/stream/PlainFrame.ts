@@ -7,6 +7,7 @@ import type { TokenUsage } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { usageFrom } from "#src/wire/generateContent/facts.ts"
 import { unescape } from "#src/wire/stream/literal.ts"
+import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 
 const QUOTE = 34
 const BACKSLASH = 92
@@ -35,6 +36,8 @@ export class PlainFrame {
   private texts: ReadonlyArray<string> = []
   private kinds: ReadonlyArray<Slot> = []
   private hasUsage = false
+  /** What the pattern says of it. */
+  private tier: unknown = undefined
   private readonly counts: Record<Slot, number> = {
     promptTokenCount: 0, toolUsePromptTokenCount: 0, candidatesTokenCount: 0, thoughtsTokenCount: 0, cachedContentTokenCount: 0, index: 0, other: 0
   }
@@ -46,7 +49,7 @@ export class PlainFrame {
     const { cachedContentTokenCount: cached, candidatesTokenCount: candidates, promptTokenCount: prompt, thoughtsTokenCount: thoughts, toolUsePromptTokenCount: toolUse } = this.counts
     const known = this.known
     if (known === null || known.input !== prompt + toolUse || known.output !== candidates + thoughts || known.reasoning !== thoughts || known.cacheRead !== cached) {
-      this.known = usageFrom(prompt, toolUse, candidates, thoughts, cached)
+      this.known = ServiceTier.served(usageFrom(prompt, toolUse, candidates, thoughts, cached), this.tier)
     }
     return this.known
   }
@@ -98,7 +101,9 @@ export class PlainFrame {
     this.texts = texts
     this.kinds = kinds
     this.thought = plain.thought
-    this.hasUsage = Json.isRecord(frame["usageMetadata"])
+    const usage = frame["usageMetadata"]
+    this.hasUsage = Json.isRecord(usage)
+    this.tier = Json.isRecord(usage) ? usage["serviceTier"] : undefined
     this.known = null
   }
 }

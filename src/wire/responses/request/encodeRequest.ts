@@ -17,7 +17,7 @@ const toolName = /^[a-zA-Z0-9_-]{1,128}$/
 /** What the vendor wants to see somewhere in the prompt before it answers with any JSON. */
 const jsonWord = /json/i
 const jsonInstruction = "Answer with a JSON object."
-const serviceTiers = new Set(["auto", "default", "flex", "scale", "priority"])
+const serviceTiers = new Set(["auto", "default", "flex", "scale", "priority", "fast"])
 
 export const encodeRequest = (given: Conversation, traits: TargetTraits): EncodedRequest | PublicError =>
   reading(() => {

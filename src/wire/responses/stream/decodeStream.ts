@@ -1,6 +1,6 @@
 /** An upstream's responses stream as neutral events; lenient, since many servers implement a part of the format. */
 import type { TokenUsage } from "#schemas/wire/conversation.ts"
-import { annotationsOf, calledName, finishOf, imageOf, logprobsOf, reasoningOf, recordsAt, usageOf, wordAt } from "#src/wire/responses/answer.ts"
+import { annotationsOf, calledName, finishOf, imageOf, logprobsOf, reasoningOf, recordsAt, usageIn, wordAt } from "#src/wire/responses/answer.ts"
 import { annotationOf } from "#src/wire/responses/annotations.ts"
 import { errorOf } from "#src/wire/responses/errors.ts"
 import { FrameShape } from "./FrameShape.ts"
@@ -331,7 +331,7 @@ export class ResponsesDecoder implements StreamDecoder {
       const key = String(index)
       if (isUnseen || this.items.has(key) || this.byId(wordAt(item, "id")) !== null || !this.hasReceived(item)) this.itemDone(item, key)
     })
-    const usage: TokenUsage | null = usageOf(response["usage"])
+    const usage: TokenUsage | null = usageIn(response)
     if (usage !== null) this.sink.tokens(usage)
     const status = wordAt(response, "status") ?? (type === "response.incomplete" ? "incomplete" : "completed")
     this.sink.finish(0, finishOf({ ...response, status }, this.calls > 0, this.hasRefusal) ?? (this.calls > 0 ? "tool-calls" : "stop"), null)

@@ -2,7 +2,7 @@
 import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
-import { usageOf, wordAt } from "#src/wire/responses/answer.ts"
+import { usageIn, wordAt } from "#src/wire/responses/answer.ts"
 import { DeltaMeter } from "./DeltaMeter.ts"
 import { errorOf, failedEvent, failedResponse } from "#src/wire/responses/errors.ts"
 import { longEventBytes, LongStrings } from "#src/wire/json/LongStrings.ts"
@@ -120,7 +120,7 @@ export class ResponsesTap implements StreamTap {
     const type = wordAt(frame, "type") ?? ""
     if (response !== null) {
       this.id ??= wordAt(response, "id")
-      this.usage = usageOf(response["usage"]) ?? this.usage
+      this.usage = usageIn(response) ?? this.usage
       if (this.known !== null && type.startsWith("response.")) this.made = wholeEvent(event, type, response, this.known)
     }
     if (type.startsWith("response.")) this.alive = true
