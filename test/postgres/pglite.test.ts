@@ -141,7 +141,7 @@ describe("PGlite", () => {
       const niceOf = (thread: string) => Number(fs.readFileSync(`/proc/self/task/${thread}/stat`, "latin1").split(") ").at(-1)?.split(" ")[16])
       const values = fs.readdirSync("/proc/self/task").map(niceOf)
       const own = niceOf(String(process.pid))
-      assert.deepStrictEqual(values.filter((value) => value > own), [Math.min(19, own + 10)])
+      assert.deepStrictEqual(values.filter((value) => value > own), [Math.min(19, own + 5)])
     }).pipe(Effect.provide(pgliteClient)))
 
   it.live("its work does not stop the event loop", () =>

@@ -51,8 +51,11 @@ const open = async ({ directory, durable, packed }: StartData): Promise<PGlite> 
   return database
 }
 
-/** Nice levels behind the other threads: on one core the event loop then runs first, with ten times the database's share. */
-const behind = 10
+/**
+ * Nice levels behind the other threads: on one core the event loop then runs first, with three times the database's share. Ten levels
+ * would starve it beside other busy processes, until an operator's write meets its deadline.
+ */
+const behind = 5
 
 /** Linux keeps a priority per thread, and 0 means the thread that asks; elsewhere it would be the whole process. */
 const stepBack = (): void => {
