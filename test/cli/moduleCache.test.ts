@@ -1,7 +1,10 @@
+import { execFile } from "node:child_process"
+import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { promisify } from "node:util"
 import { describe, expect, it } from "vitest"
-import { folders } from "#src/cli/moduleCache.ts"
+import { folders } from "#src/cli/moduleCache.mjs"
 import { version } from "#schemas/version.ts"
 import { emptyDirectory, run } from "./support/command.ts"
 
@@ -25,24 +28,39 @@ describe("the module cache", () => {
 
   it("is written once, believed only where the source's hash fits, and never needed", async () => {
     const directory = emptyDirectory()
-    const file = path.join(directory, `stripped-${process.version}.json`)
     const env = { NODE_COMPILE_CACHE: directory }
     const said = async () => (await run(["--version"], { env })).stdout
+    const source = fs.readFileSync(path.join(import.meta.dirname, "../../schemas/version.ts"))
+    const file = path.join(directory, `stripped-${process.version}`, createHash("sha256").update(source).digest("hex"))
 
     expect(await said()).toContain(version)
-    const first = JSON.parse(fs.readFileSync(file, "utf8")) as Record<string, [string, string]>
-    const url = Object.keys(first).find((name) => name.endsWith("/schemas/version.ts")) ?? ""
-    expect(first[url]?.[1]).toContain(version)
+    expect(fs.readFileSync(file, "utf8")).toContain(version)
+    expect(fs.statSync(path.dirname(file)).mode & 0o077).toBe(0)
 
-    // The fitting hash: the cached code runs.
-    const hash = first[url]?.[0] ?? ""
-    fs.writeFileSync(file, JSON.stringify({ ...first, [url]: [hash, "export const version = 'from the cache'"] }))
+    // Under the source's hash: the cached code runs.
+    fs.writeFileSync(file, "export const version = 'from the cache'")
     expect(await said()).toContain("from the cache")
-    // Another hash, as after an edit: the source runs.
-    fs.writeFileSync(file, JSON.stringify({ ...first, [url]: ["stale", "export const version = 'from the cache'"] }))
+    // Under another hash, as after an edit: the source runs, and is kept anew.
+    fs.renameSync(file, `${file.slice(0, -4)}0000`)
     expect(await said()).toContain(version)
-    expect((JSON.parse(fs.readFileSync(file, "utf8")) as Record<string, [string, string]>)[url]).toEqual(first[url])
-    fs.writeFileSync(file, "{ torn")
+    expect(fs.readFileSync(file, "utf8")).toContain(version)
+    fs.rmSync(path.dirname(file), { recursive: true })
+    fs.writeFileSync(path.dirname(file), "no directory")
     expect(await said()).toContain(version)
+  })
+
+  it("spares every thread Node's own TypeScript compiler", async () => {
+    const look = "process.moduleLoadList.some((name) => name.includes('amaro'))"
+    const script = `
+      import { Worker } from "node:worker_threads"
+      await import("#schemas/version.ts")
+      const thread = new Worker("await import('#schemas/version.ts'); (await import('node:worker_threads')).parentPort.postMessage(${look})", { eval: true })
+      thread.once("message", (inThread) => console.log(JSON.stringify([${look}, inThread])))
+    `
+    const loaded = async (...flags: ReadonlyArray<string>) =>
+      JSON.parse((await promisify(execFile)(process.execPath, [...flags, "--disable-warning=ExperimentalWarning", "--input-type=module", "-e", script])).stdout) as unknown
+    // The first run strips what no run before it did.
+    await loaded("--import=./src/preload.mjs")
+    expect([await loaded(), await loaded("--import=./src/preload.mjs")]).toEqual([[true, true], [false, false]])
   })
 })

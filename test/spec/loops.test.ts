@@ -45,7 +45,6 @@ const rules: ReadonlyArray<{ readonly what: string; readonly pattern: RegExp; re
       "src/bootstrap/NodeLifecycle.ts": "lets one reply leave before the stop it asked for",
       "src/cli/Launcher.ts": "the deadline of the stop",
       "src/cli/doctor/network.ts": "the deadline of one socket",
-      "src/cli/moduleCache.ts": "saves once, after the start",
       "src/cli/remote/chat.ts": "the deadline of one answer's silence",
       "src/inference/lane/bodies/bodyWorker.ts": "forgets a body once, in its thread",
       "src/features/sessions/RedisSessionPlaces.ts": "sends once what was gathered",
