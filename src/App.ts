@@ -4,6 +4,7 @@
  */
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServer from "effect/http/HttpServer"
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Sweeps from "#actors/Sweeps.ts"
 import * as NodeLifecycle from "#src/bootstrap/NodeLifecycle.ts"
@@ -92,7 +93,7 @@ const endpoints = (settings: Values) => HttpRouter.serve(Layer.merge(Models.rout
 }).pipe(Layer.provide(Layer.merge(KitServices.layerOf(settings), HttpServer.layerServices)))
 
 /** Everything behind the front door, which is open already; `settle` runs last, before readiness is announced. */
-export const behindDoor = (settings: Values, startedAt: number, settle: () => void = () => {}) =>
+export const behindDoor = (settings: Values, startedAt: number, settle: Effect.Effect<void> = Effect.void) =>
   Opening.layerOf(settings, settle).pipe(
     Layer.provideMerge(endpoints(settings)),
     Layer.provideMerge(Inference.layer(settings)),

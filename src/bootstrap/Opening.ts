@@ -20,7 +20,7 @@ import { LifecycleControl } from "./NodeLifecycle.ts"
 import { describe, unknownVariables } from "./unknownVariables.ts"
 
 /** `settle` runs last, before readiness is announced. */
-export const layerOf = (settings: Settings["Service"], settle: () => void) => Layer.effectDiscard(Effect.gen(function*() {
+export const layerOf = (settings: Settings["Service"], settle: Effect.Effect<void>) => Layer.effectDiscard(Effect.gen(function*() {
   const control = yield* LifecycleControl
   const front = yield* FrontEnd
   const flags = yield* Flags
@@ -31,7 +31,7 @@ export const layerOf = (settings: Settings["Service"], settle: () => void) => La
   yield* FirstRun.importProviderKeys(settings.environment, Registry.builtin.all)
   yield* (yield* ConfigFile).apply
   front.onDrain(control.markDraining)
-  settle()
+  yield* settle
   control.markReady()
   yield* front.open
   const text = banner({

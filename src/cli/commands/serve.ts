@@ -77,7 +77,7 @@ export const serve = (overrides: Overrides) =>
     )
     // The port is open; everything else is loaded behind it.
     const App = yield* Effect.promise(() => import("#src/App.ts"))
-    const inner = yield* Effect.provideContext(Layer.build(App.behindDoor(settings, startedAt, compactHeap)), door)
+    const inner = yield* Effect.provideContext(Layer.build(App.behindDoor(settings, startedAt, Effect.promise(compactHeap))), door)
     const context = Context.merge(door, inner)
     return yield* Effect.provideContext(
       Effect.gen(function*() {
