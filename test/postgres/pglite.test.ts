@@ -11,6 +11,7 @@ import * as Logger from "effect/Logger"
 import * as SqlClient from "effect/sql/SqlClient"
 import { SqlError } from "effect/sql/SqlError"
 import { PgliteError } from "#src/platform/postgres/pglite/Pglite.ts"
+import * as Thread from "#src/platform/postgres/pglite/Thread.ts"
 import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
 import { pgliteClient, pgliteDirectory, temporaryDirectory } from "#test/support/postgres.ts"
 
@@ -143,6 +144,24 @@ describe("PGlite", () => {
       const own = niceOf(String(process.pid))
       assert.deepStrictEqual(values.filter((value) => value > own), [Math.min(19, own + 5)])
     }).pipe(Effect.provide(pgliteClient)))
+
+  it.live("a thread that was begun early is taken by the next start alone, and not when it has died", () =>
+    Effect.gen(function*() {
+      const born: Array<Worker> = []
+      const note = (thread: Worker) => void born.push(thread)
+      yield* Effect.acquireRelease(Effect.sync(() => process.on("worker", note)), () => Effect.sync(() => process.off("worker", note)))
+      Thread.headStart()
+      Thread.headStart()
+      for (const threads of [1, 2]) {
+        yield* openOnce(yield* temporaryDirectory)
+        assert.strictEqual(born.length, threads)
+      }
+      Thread.headStart()
+      yield* Effect.yieldNow
+      yield* Effect.promise(async () => born.at(-1)?.terminate())
+      yield* openOnce(yield* temporaryDirectory)
+      assert.strictEqual(born.length, 4)
+    }).pipe(Effect.scoped))
 
   it.live("its work does not stop the event loop", () =>
     Effect.gen(function*() {

@@ -75,7 +75,8 @@ export const serve = (overrides: Overrides) =>
       Effect.catchIf(isPortTaken, () => Effect.fail(portTaken(settings))),
       Effect.catchIf(isTlsUnusable, (error) => Effect.fail(tlsUnusable(settings, error)))
     )
-    // The port is open; everything else is loaded behind it.
+    // The port is open; everything else is loaded behind it, the embedded database in a thread beside it.
+    if (settings.databaseUrl === null) (yield* Effect.promise(() => import("#src/platform/postgres/pglite/Thread.ts"))).headStart()
     const App = yield* Effect.promise(() => import("#src/App.ts"))
     const inner = yield* Effect.provideContext(Layer.build(App.behindDoor(settings, startedAt, Effect.promise(compactHeap))), door)
     const context = Context.merge(door, inner)

@@ -5,7 +5,7 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import type { Duplex } from "node:stream"
-import { MessageChannel, Worker } from "node:worker_threads"
+import { MessageChannel, type Worker } from "node:worker_threads"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Supervisor from "#actors/Supervisor.ts"
@@ -13,6 +13,7 @@ import * as Directories from "#src/platform/structures/directories.ts"
 import * as DirectoryLock from "./DirectoryLock.ts"
 import { PortStream } from "./PortStream.ts"
 import { isReport, type MaintenanceOptions, marker, type PgliteReport, type StartData } from "./protocol.ts"
+import * as Thread from "./Thread.ts"
 
 /** The embedded server cannot start. `locked` names the directory and the process that has it. */
 export class PgliteError extends Schema.TaggedError<PgliteError>()("PgliteError", {
@@ -38,7 +39,6 @@ export interface Pglite {
   readonly connect: () => Promise<Duplex>
 }
 
-const entry = new URL("./worker.ts", import.meta.url)
 /** ms for an idle server to take a new session. */
 const connectTimeout = 10_000
 /** ms for a clean shutdown (a checkpoint). */
@@ -53,7 +53,8 @@ class Life {
 
   /** `lost` is called at an unexpected end. */
   constructor(data: StartData, lost: (error: Error) => void) {
-    this.#worker = new Worker(entry, { workerData: data, name: "pglite" })
+    this.#worker = Thread.take()
+    this.#worker.postMessage(data)
     this.#worker.on("message", (report: unknown) => {
       if (!isReport(report)) return
       if (report.type === "failed") this.#end(new Error(report.message))

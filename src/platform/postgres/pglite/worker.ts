@@ -4,12 +4,13 @@
  * Commits are durable as on a server: PGlite's own `-F` (fsync off) is left out, and its file system gets an fsync.
  * Without them a killed process loses nothing, but a power cut could tear the database.
  */
-import { PGlite } from "@electric-sql/pglite"
+import { PGlite, type PGliteOptions } from "@electric-sql/pglite"
 import { NodeFS } from "@electric-sql/pglite/nodefs"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { type MessagePort, parentPort, workerData } from "node:worker_threads"
+import { type MessagePort, parentPort } from "node:worker_threads"
+import { compactHeap } from "#src/platform/structures/compactHeap.ts"
 import { crashed, DurableFS, syncFile, syncTree } from "./DurableFS.ts"
 import * as FreshDatabase from "./freshDatabase.ts"
 import * as Maintenance from "./Maintenance.ts"
@@ -22,7 +23,16 @@ const smallBuffers = ["-c", "shared_buffers=16MB"]
 
 const report = (message: PgliteReport): void => parentPort?.postMessage(message)
 
-const open = async ({ directory, durable, packed }: StartData): Promise<PGlite> => {
+type Compiled = Required<PGliteOptions>["pgliteWasmModule"]
+
+/** Node has it; the types of its version do not say so. */
+declare const WebAssembly: { readonly compile: (code: Uint8Array) => Promise<Compiled> }
+
+/** What PGlite would read and compile at its start. */
+const compiled = (): Promise<Compiled> =>
+  WebAssembly.compile(fs.readFileSync(new URL("./pglite.wasm", import.meta.resolve("@electric-sql/pglite"))))
+
+const open = async ({ directory, durable, packed }: StartData, pgliteWasmModule: Compiled): Promise<PGlite> => {
   const mark = path.join(directory, marker)
   const isFirst = !fs.existsSync(mark)
   const isUnpacked = isFirst && packed && FreshDatabase.unpack(directory)
@@ -36,6 +46,7 @@ const open = async ({ directory, durable, packed }: StartData): Promise<PGlite> 
     : PGlite.defaultStartParams
   const database = await PGlite.create({
     fs: durable ? new DurableFS(directory) : new NodeFS(directory),
+    pgliteWasmModule,
     startParams: [...params, ...smallBuffers],
     initDbStartParams: FreshDatabase.initDbParams
   })
@@ -73,11 +84,17 @@ const idleReply = [0x5a, 0, 0, 0, 5, 0x49]
 const endsIdle = (reply: Uint8Array): boolean =>
   reply.length >= idleReply.length && idleReply.every((byte, index) => reply[reply.length - idleReply.length + index] === byte)
 
-const main = async (data: unknown): Promise<void> => {
-  if (!isStartData(data)) throw new Error("pglite worker: wrong start data")
+/** The first message says what to open. */
+const asked = (): Promise<unknown> => new Promise((resolve) => parentPort?.once("message", resolve))
+
+const main = async (): Promise<void> => {
   // An event loop that has nothing to wait for but WebAssembly stops, and Node then waits for all of V8's optimising too.
   setInterval(() => undefined, 60_000)
-  const database = await open(data)
+  const [data, wasm] = await Promise.all([asked(), compiled()])
+  if (!isStartData(data)) throw new Error("pglite worker: wrong start data")
+  const database = await open(data, wasm)
+  // The files that were read, and what starting left behind. The owner's own compaction comes after readiness.
+  await compactHeap()
   // Not before: a start waits for it.
   stepBack()
 
@@ -129,6 +146,6 @@ const main = async (data: unknown): Promise<void> => {
   report({ type: "ready" })
 }
 
-main(workerData).catch((error: unknown) =>
+main().catch((error: unknown) =>
   report({ type: "failed", message: error instanceof Error ? error.message : String(error) })
 )
