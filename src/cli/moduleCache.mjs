@@ -15,10 +15,14 @@ import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { threadId } from "node:worker_threads"
 
-/** @type {(file: string) => string | null} */
-const read = (file) => {
+/**
+ * What was kept for a source. Types become blanks, so that a whole one is as long as its source; a power cut may leave less, or zeros.
+ * @type {(file: string, source: string) => string | null}
+ */
+const read = (file, source) => {
   try {
-    return fs.readFileSync(file, "utf8")
+    const code = fs.readFileSync(file, "utf8")
+    return code.length === source.length && code.endsWith("\n") ? code : null
   } catch {
     return null
   }
@@ -86,11 +90,11 @@ const keepStripped = (directory) => {
   Module.registerHooks({
     load: (url, context, next) => {
       if (!url.startsWith("file:") || !url.endsWith(".ts")) return next(url, context)
-      const source = fs.readFileSync(fileURLToPath(url))
+      const source = fs.readFileSync(fileURLToPath(url), "utf8")
       const file = path.join(directory, createHash("sha256").update(source).digest("hex"))
-      const kept = read(file)
+      const kept = read(file, source)
       if (kept !== null) return { format: "module", source: kept, shortCircuit: true }
-      const code = Module.stripTypeScriptTypes(source.toString("utf8"))
+      const code = Module.stripTypeScriptTypes(source)
       write(file, code)
       return { format: "module", source: code, shortCircuit: true }
     }

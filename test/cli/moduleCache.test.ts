@@ -30,7 +30,7 @@ describe("the module cache", () => {
     const directory = emptyDirectory()
     const env = { NODE_COMPILE_CACHE: directory }
     const said = async () => (await run(["--version"], { env })).stdout
-    const source = fs.readFileSync(path.join(import.meta.dirname, "../../schemas/version.ts"))
+    const source = fs.readFileSync(path.join(import.meta.dirname, "../../schemas/version.ts"), "utf8")
     const file = path.join(directory, `stripped-${process.version}`, createHash("sha256").update(source).digest("hex"))
 
     expect(await said()).toContain(version)
@@ -38,12 +38,18 @@ describe("the module cache", () => {
     expect(fs.statSync(path.dirname(file)).mode & 0o077).toBe(0)
 
     // Under the source's hash: the cached code runs.
-    fs.writeFileSync(file, "export const version = 'from the cache'")
+    fs.writeFileSync(file, `${"export const version = 'from the cache'".padEnd(source.length - 1)}\n`)
     expect(await said()).toContain("from the cache")
     // Under another hash, as after an edit: the source runs, and is kept anew.
     fs.renameSync(file, `${file.slice(0, -4)}0000`)
     expect(await said()).toContain(version)
     expect(fs.readFileSync(file, "utf8")).toContain(version)
+    // What a power cut may leave: the source runs.
+    for (const torn of ["", source.slice(0, 20), "\0".repeat(source.length)]) {
+      fs.writeFileSync(file, torn)
+      expect(await said()).toContain(version)
+      expect(fs.readFileSync(file, "utf8")).toContain(version)
+    }
     fs.rmSync(path.dirname(file), { recursive: true })
     fs.writeFileSync(path.dirname(file), "no directory")
     expect(await said()).toContain(version)
