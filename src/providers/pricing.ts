@@ -2,7 +2,7 @@
  * What a model costs: the operator's prices over the synced ones over the registry's, field by field.
  * Pure; a model without a price costs nothing.
  */
-import type { Model, Price } from "#schemas/Provider.ts"
+import { type Model, type Price, ServiceTier } from "#schemas/Provider.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 
 export type PriceSource = "user" | "synced" | "default"
@@ -33,37 +33,33 @@ const amounts = [
 /** Answers remembered per view; the oldest goes first. */
 const REMEMBERED_MAX = 4096
 
-/** In `Price`, but not amounts of USD. */
-const tiers = ["flex", "priority"] as const
-
 type Draft = { -readonly [K in keyof Price]: Price[K] }
 
-const overlay = (into: Draft, layer: unknown): boolean => {
-  if (typeof layer !== "object" || layer === null) return false
-  let found = false
-  for (const field of amounts) {
-    const amount = (layer as Record<string, unknown>)[field]
-    if (typeof amount !== "number" || !Number.isFinite(amount) || amount < 0) continue
-    into[field] = amount
-    found = true
+/** The amounts of a layer; what is none is ignored. */
+const amountsIn = <Name extends string>(layer: unknown, names: ReadonlyArray<Name>): { [K in Name]?: number } => {
+  const found: { [K in Name]?: number } = {}
+  if (typeof layer !== "object" || layer === null) return found
+  for (const name of names) {
+    const amount = (layer as Record<string, unknown>)[name]
+    if (typeof amount === "number" && Number.isFinite(amount) && amount >= 0) found[name] = amount
   }
   return found
 }
 
-/** The factors of a layer over those that are known; what is no factor is ignored. */
-const overlayTiers = (into: Draft, layer: unknown): boolean => {
-  const given = typeof layer === "object" && layer !== null && "tiers" in layer ? layer.tiers : null
-  if (typeof given !== "object" || given === null) return false
-  const merged: Record<string, number> = { ...into.tiers }
-  let found = false
-  for (const tier of tiers) {
-    const factor = (given as Record<string, unknown>)[tier]
-    if (typeof factor !== "number" || !Number.isFinite(factor) || factor < 0) continue
-    merged[tier] = factor
-    found = true
-  }
-  if (found) into.tiers = merged
-  return found
+const isEmpty = (found: object): boolean => Object.keys(found).length === 0
+
+const overlay = (into: Draft, layer: unknown): boolean => {
+  const found = amountsIn(layer, amounts)
+  Object.assign(into, found)
+  return !isEmpty(found)
+}
+
+const factorsIn = (layer: unknown): NonNullable<Price["tiers"]> =>
+  amountsIn(typeof layer === "object" && layer !== null && "tiers" in layer ? layer.tiers : null, ServiceTier.literals)
+
+const overlayTiers = (into: Draft, layer: unknown): void => {
+  const found = factorsIn(layer)
+  if (!isEmpty(found)) into.tiers = { ...into.tiers, ...found }
 }
 
 /** The registry's model behind an id: its own id, a dated alias of it, or the upstream id it stands for. */
@@ -155,7 +151,7 @@ export const pricingMap = (view: PricingView): PriceMap => {
   return map
 }
 
-const says = (layer: unknown): boolean => overlay({}, layer) || overlayTiers({}, layer)
+const says = (layer: unknown): boolean => overlay({}, layer) || !isEmpty(factorsIn(layer))
 
 /** GET /api/pricing?includeSources=1: the strongest layer that says something about each model. */
 export const pricingSources = (view: PricingView): Readonly<Record<string, Readonly<Record<string, PriceSource>>>> => {
