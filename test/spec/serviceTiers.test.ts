@@ -65,17 +65,25 @@ describe("the tier that was served counts, not the one that was asked for", () =
     request.on("end", () => {
       // The model's name says what is served.
       const { model } = JSON.parse(Buffer.concat(parts).toString("utf8")) as { model: string }
-      const usage = { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 }
       response.writeHead(200, { "content-type": "application/json" })
+      if (request.url === "/v1/messages") {
+        const usage = { input_tokens: 1_000, output_tokens: 100, service_tier: model }
+        response.end(JSON.stringify({ id: "m", type: "message", role: "assistant", model, content: [{ type: "text", text: "yes" }], stop_reason: "end_turn", stop_sequence: null, usage }))
+        return
+      }
+      const usage = { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 }
       response.end(JSON.stringify({ id: "c", object: "chat.completion", created: 1, model, choices: [{ index: 0, message: { role: "assistant", content: "yes" }, finish_reason: "stop" }], usage, service_tier: model }))
     })
   })
   beforeAll(async () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()))
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
-    const provider = await matrix.gateway.operator.createNode({ prefix: "served", baseUrl: url })
-    await matrix.gateway.operator.createConnection({ provider, apiKey: "k" })
-    for (const model of ["default", "flex", "priority"]) await matrix.gateway.operator.price(provider, model, price)
+    const { operator } = matrix.gateway
+    for (const [prefix, type] of [["served", "openai-compatible"], ["told", "anthropic-compatible"]] as const) {
+      const provider = await operator.createNode({ prefix, type, baseUrl: url })
+      await operator.createConnection({ provider, apiKey: "k" })
+      for (const model of ["default", "standard", "flex", "priority"]) await operator.price(provider, model, price)
+    }
   })
   afterAll(() => {
     server.close()
@@ -85,6 +93,13 @@ describe("the tier that was served counts, not the one that was asked for", () =
   it.each([["default", "priority", 1], ["default", "flex", 1], ["flex", undefined, 0.5], ["priority", "auto", 2.5]] as const)("%s, asked for %s", async (served, asked, factor) => {
     const reply = await Http.send(matrix.url, { path: "/v1/chat/completions", body: { model: `served/${served}`, messages, ...(asked === undefined ? {} : { service_tier: asked }) } })
     expect(Number(reply.headers["x-gateway-response-cost"])).toBeCloseTo(factor * 0.003, 10)
+  })
+
+  it.each([["standard", 1], ["priority", 2.5]] as const)("%s, told in the usage of the messages format", async (served, factor) => {
+    for (const path of ["/v1/messages", "/v1/chat/completions"]) {
+      const reply = await Http.send(matrix.url, { path, body: { model: `told/${served}`, messages, max_tokens: 64 } })
+      expect(Number(reply.headers["x-gateway-response-cost"]), path).toBeCloseTo(factor * 0.003, 10)
+    }
   })
 })
 
