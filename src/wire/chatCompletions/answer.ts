@@ -1,8 +1,8 @@
 /** Whole answers, usage and errors of the chat-completions format. */
 import type { UpstreamErrorBody, Usage } from "#actors/request/ports/Face.ts"
 import * as Json from "#src/wire/json/json.ts"
-import type { UpstreamCodec } from "#src/wire/WireFormat.ts"
 import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
+import type { UpstreamCodec } from "#src/wire/WireFormat.ts"
 
 /** Usage in the vendor's shape, or null when the value is no usage object or holds no count. */
 export const usageOf = (value: unknown): Usage | null => {

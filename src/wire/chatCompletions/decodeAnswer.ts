@@ -8,8 +8,8 @@ import { media } from "#src/wire/chatCompletions/request/media.ts"
 import { callsOf, contentOf, imagesOf, logprobsOf, makeCallId, splitThink, stringAt } from "#src/wire/chatCompletions/request/message.ts"
 import { readReasoning, reasoningPart, thoughtSignature, withoutCalls } from "#src/wire/chatCompletions/reasoning.ts"
 import * as Json from "#src/wire/json/json.ts"
-import type { Json as Body } from "#src/wire/WireFormat.ts"
 import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
+import type { Json as Body } from "#src/wire/WireFormat.ts"
 
 export const decodeAnswer = (body: Body): Answer | UpstreamErrorBody | null => {
   const error = errorOf(body)

@@ -2,13 +2,13 @@
 import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Annotation, Answer, FinishReason, ContentPart, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"
+import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 import { annotationOf } from "#src/wire/responses/annotations.ts"
 import { text, thoughts } from "#src/wire/responses/request/decodeInput.ts"
 import { errorOf } from "#src/wire/responses/errors.ts"
 import { flatName } from "#src/wire/responses/request/namespaces.ts"
 import { pack } from "#src/wire/responses/reasoning.ts"
 import type { UpstreamCodec } from "#src/wire/WireFormat.ts"
-import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 
 type Value = Readonly<Record<string, unknown>>
 

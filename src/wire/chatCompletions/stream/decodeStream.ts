@@ -14,10 +14,10 @@ import { openSignature, plainReasoning, thoughtSignature, withoutCalls } from "#
 import { ThinkSplitter, type ThinkSink } from "./ThinkSplitter.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { longEventBytes } from "#src/wire/json/LongStrings.ts"
+import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import { escape } from "#src/wire/stream/literal.ts"
 import type { StreamDecoder, StreamSink } from "#src/wire/stream/StreamSink.ts"
-import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 
 type Frame = Record<string, unknown>
 

@@ -8,11 +8,11 @@ import { RepeatedEvent } from "#src/wire/stream/RepeatedEvent.ts"
 import { longEventBytes, LongStrings } from "#src/wire/json/LongStrings.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import * as Json from "#src/wire/json/json.ts"
+import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 import { NewestEvent } from "#src/wire/stream/NewestEvent.ts"
 import { withTerminator } from "#src/wire/stream/terminator.ts"
 import { TextMeter } from "#src/wire/stream/TextMeter.ts"
 import { Ranges } from "#src/wire/stream/Ranges.ts"
-import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 
 const usageKey = Buffer.from('"usage"')
 const errorKey = Buffer.from('"error"')

@@ -6,8 +6,8 @@
 import type { TokenUsage } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { usageFrom } from "#src/wire/generateContent/facts.ts"
-import { unescape } from "#src/wire/stream/literal.ts"
 import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
+import { unescape } from "#src/wire/stream/literal.ts"
 
 const QUOTE = 34
 const BACKSLASH = 92
