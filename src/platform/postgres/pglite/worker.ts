@@ -29,7 +29,7 @@ type Compiled = Required<PGliteOptions>["pgliteWasmModule"]
 declare const WebAssembly: { readonly compile: (code: Uint8Array) => Promise<Compiled> }
 
 /** What PGlite would read and compile at its start. */
-const compiled = (): Promise<Compiled> =>
+const compiled = async (): Promise<Compiled> =>
   WebAssembly.compile(fs.readFileSync(new URL("./pglite.wasm", import.meta.resolve("@electric-sql/pglite"))))
 
 const open = async ({ directory, durable, packed }: StartData, pgliteWasmModule: Compiled): Promise<PGlite> => {
@@ -90,9 +90,12 @@ const asked = (): Promise<unknown> => new Promise((resolve) => parentPort?.once(
 const main = async (): Promise<void> => {
   // An event loop that has nothing to wait for but WebAssembly stops, and Node then waits for all of V8's optimising too.
   setInterval(() => undefined, 60_000)
-  const [data, wasm] = await Promise.all([asked(), compiled()])
+  const wasm = compiled()
+  // A failure is told once the owner has asked for a directory: before that it does not listen.
+  wasm.catch(() => undefined)
+  const data = await asked()
   if (!isStartData(data)) throw new Error("pglite worker: wrong start data")
-  const database = await open(data, wasm)
+  const database = await open(data, await wasm)
   // The files that were read, and what starting left behind. The owner's own compaction comes after readiness.
   await compactHeap()
   // Not before: a start waits for it.
