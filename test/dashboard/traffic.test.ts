@@ -15,10 +15,12 @@ const STEP_MS = 20
 const MB = 1024 * 1024
 /** A sixtieth of a second. */
 const FRAME_MS = 1_000 / 60
-/** Longer ones make a page feel slow (https://web.dev/articles/optimize-long-tasks). */
-const LONG_TASK_MS = 50
+/** Longer ones, of 50 ms, make a page feel slow (https://web.dev/articles/optimize-long-tasks). */
+const LONG_TASK_FRAMES = 3
 /** What the page may take of its core in a second, in events that the same core could parse: slow hosts and fast ones agree, at 130,000 to 180,000. */
 const PARSES_PER_SECOND = 350_000
+/** What a core of today parses in a sixtieth of a second: where a core is slower, a frame of this test lasts longer. Drawings are at 5,000 to 16,000. */
+const PARSES_PER_FRAME = 30_000
 const PARSED = 10_000
 
 /** Passes calls to the gateway, and answers the live socket itself. */
@@ -157,10 +159,12 @@ describe.skipIf(!canBrowse())("the dashboard under live traffic", () => {
     expect(changes / seconds).toBeLessThan(30)
     // A frame is lost when one task takes longer than it lasts. The page's own time counts, not that of others on the machine.
     expect(tasks.length).toBeGreaterThan(EVENTS_PER_SECOND)
+    const parse = await parseMs(on.browser, page)
+    const frame = Math.max(FRAME_MS, PARSES_PER_FRAME * parse)
     // All but one, which may be a collection of garbage.
-    expect(tasks.at(-2)).toBeLessThan(LONG_TASK_MS)
-    expect(tasks.filter((ms) => ms > FRAME_MS).length).toBeLessThanOrEqual(frames / 100)
-    expect(sum(tasks) / seconds).toBeLessThan(PARSES_PER_SECOND * await parseMs(on.browser, page))
+    expect(tasks.at(-2)).toBeLessThan(LONG_TASK_FRAMES * frame)
+    expect(tasks.filter((ms) => ms > frame).length).toBeLessThanOrEqual(frames / 100)
+    expect(sum(tasks) / seconds).toBeLessThan(PARSES_PER_SECOND * parse)
     // It keeps up: a busy machine may take three of four frames.
     expect(frames / seconds).toBeGreaterThan(15)
     expect(await heap(page) - before).toBeLessThan(8 * MB)
