@@ -100,8 +100,11 @@ describe.skipIf(missing !== null)("kill -9 of the node that runs a batch", () =>
     const two = await spawned({ environment: { ...environment, GATEWAY_NODE_ID: "n2" } })
     onTestFinished(() => two.close())
     const client = await connect(one, sim)
+    // All slots wait in the middle until the node is killed, however slowly this test comes to it.
+    const stuck = Array.from({ length: CONCURRENCY }, (_, n) => modelOf(LINES / 2 + n))
+    for (const model of stuck) await sim.rule({ match: { model }, times: 1, script: { latencyMs: 120_000 } })
     const { id } = await client.create(input)
-    await progress(client, id, 30)
+    await eventually(() => sim.entries({ outcome: "open" }), (calls) => stuck.every((model) => calls.some((call) => call.model === model)), "calls in all slots", 60_000)
     const ran = await eventually(async () => (await one.operator.callLogs()).filter(({ model }) => model.startsWith("batched-")), (rows) => rows.length > 0, "rows of the batch")
     const isFirst = ran[0]!.id.startsWith("n1-")
     const [runner, other] = isFirst ? [one, two] : [two, one]
