@@ -27,7 +27,6 @@ import * as SharedStore from "#src/platform/redis/sharedStore.ts"
 import * as Fingerprint from "#src/platform/secrets/Fingerprint.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"
 import * as Spool from "#src/platform/spool/Spool.ts"
-import * as Log from "#src/platform/telemetry/Log.ts"
 import * as Otlp from "#src/platform/telemetry/Otlp.ts"
 import * as HttpUpstream from "#src/platform/upstream/HttpUpstream.ts"
 import * as AddressGuard from "#src/platform/upstream/AddressGuard.ts"
@@ -41,10 +40,9 @@ import * as Stores from "./Stores.ts"
 
 type Values = Settings["Service"]
 
-/** Tier 2: where log lines, spans and uploads go, and what state the process is in. */
+/** Tier 2: where spans and uploads go, and what state the process is in. */
 const process = (settings: Values, startedAt: number) => NodeLifecycle.layerOf(settings, startedAt).pipe(
   Layer.provideMerge(Otlp.layerOf(settings)),
-  Layer.provideMerge(Log.layerOf(settings)),
   Layer.provideMerge(Spool.layerOf(settings))
 )
 

@@ -2,6 +2,7 @@
  * The first tier of the gateway, in a file of its own because it is loaded first: the port is open while the rest is still being
  * read from disk. Keep its imports few.
  */
+import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Errors from "#schemas/errors.ts"
 import { version } from "#schemas/version.ts"
@@ -10,9 +11,10 @@ import * as Hosts from "#src/platform/gate/hosts.ts"
 import type { Values } from "#src/platform/configuration/Settings.ts"
 import type { DirectRoute } from "#src/platform/server/Exchange.ts"
 import * as UwsHttpServer from "#src/platform/server/uws/UwsHttpServer.ts"
+import * as Log from "#src/platform/telemetry/Log.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 
-/** Tier 1: the port is open before anything else is ready; until then each request is answered with "retry later". */
+/** Tier 1: where log lines go, and the port. It is open before anything else is ready; until then each request is answered with "retry later". */
 export const layer = (settings: Values) => UwsHttpServer.layer({
   host: settings.host,
   port: settings.port,
@@ -33,7 +35,7 @@ export const layer = (settings: Values) => UwsHttpServer.layer({
   notReady: starting,
   guard: Hosts.guard(settings),
   clientAddress: ClientAddress.make(settings.trustedProxies)
-})
+}).pipe(Layer.provideMerge(Log.layerOf(settings)))
 
 const starting: DirectRoute = (exchange) => {
   const ping = exchange.path === "/api/health/ping"

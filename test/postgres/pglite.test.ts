@@ -10,8 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as SqlClient from "effect/sql/SqlClient"
 import { SqlError } from "effect/sql/SqlError"
-import { PgliteError } from "#src/platform/postgres/pglite/Pglite.ts"
-import * as Thread from "#src/platform/postgres/pglite/Thread.ts"
+import * as Pglite from "#src/platform/postgres/pglite/Pglite.ts"
 import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
 import { pgliteClient, pgliteDirectory, temporaryDirectory } from "#test/support/postgres.ts"
 
@@ -93,7 +92,7 @@ describe("PGlite", () => {
       for (let round = 1; round <= 2; round++) {
         const running = yield* Effect.promise(() => committing(dataDir, 25))
         const error = yield* Effect.flip(openOnce(dataDir))
-        assert.strictEqual(error instanceof PgliteError ? error.reason : "", "locked")
+        assert.strictEqual(error instanceof Pglite.PgliteError ? error.reason : "", "locked")
         for (const part of [dataDir, `process ${running.process.pid}`, "GATEWAY_DATA_DIR"]) assert.include(error.message, part)
         yield* Effect.promise(() => killed(running.process))
         const found = yield* Effect.provide(numbers, PostgresClient.pgliteLayer({ dataDir }))
@@ -119,7 +118,7 @@ describe("PGlite", () => {
       const beat = setInterval(() => fs.utimesSync(lock, new Date(), new Date()), 300)
       const error = yield* Effect.flip(openOnce(dataDir))
       clearInterval(beat)
-      assert.strictEqual(error instanceof PgliteError ? error.reason : "", "locked")
+      assert.strictEqual(error instanceof Pglite.PgliteError ? error.reason : "", "locked")
       const old = new Date(Date.now() - 60_000)
       fs.utimesSync(lock, old, old)
       yield* openOnce(dataDir)
@@ -130,7 +129,7 @@ describe("PGlite", () => {
       const dataDir = yield* pgliteDirectory
       fs.rmSync(path.join(dataDir, "pglite", "global", "pg_control"))
       const error = yield* Effect.flip(openOnce(dataDir))
-      assert.strictEqual(error instanceof PgliteError ? error.reason : "", "start-failed")
+      assert.strictEqual(error instanceof Pglite.PgliteError ? error.reason : "", "start-failed")
       assert.include(error.message, "DATABASE_URL")
       assert.isFalse(fs.existsSync(path.join(dataDir, "pglite.lock")))
     }).pipe(Effect.scoped))
@@ -145,22 +144,29 @@ describe("PGlite", () => {
       assert.deepStrictEqual(values.filter((value) => value > own), [Math.min(19, own + 5)])
     }).pipe(Effect.provide(pgliteClient)))
 
-  it.live("a thread that was begun early is taken by the next start alone, and not when it has died", () =>
+  it.live("a server that was begun before is the only one, until the scope that began it ends", () =>
     Effect.gen(function*() {
       const born: Array<Worker> = []
       const note = (thread: Worker) => void born.push(thread)
       yield* Effect.acquireRelease(Effect.sync(() => process.on("worker", note)), () => Effect.sync(() => process.off("worker", note)))
-      Thread.headStart()
-      Thread.headStart()
-      for (const threads of [1, 2]) {
-        yield* openOnce(yield* temporaryDirectory)
-        assert.strictEqual(born.length, threads)
-      }
-      Thread.headStart()
-      yield* Effect.yieldNow
-      yield* Effect.promise(async () => born.at(-1)?.terminate())
-      yield* openOnce(yield* temporaryDirectory)
-      assert.strictEqual(born.length, 4)
+      const dataDir = yield* temporaryDirectory
+      const lock = path.join(dataDir, "pglite.lock")
+      yield* Effect.scoped(Effect.gen(function*() {
+        const server = yield* Pglite.begin({ dataDir })
+        for (let round = 1; round <= 2; round++) yield* Effect.provideService(openOnce(dataDir), Pglite.Begun, server)
+        assert.strictEqual(born.length, 1)
+        assert.isTrue(fs.existsSync(lock))
+      }))
+      assert.isFalse(fs.existsSync(lock))
+    }).pipe(Effect.scoped))
+
+  it.live("a server that was begun and does not start tells it to what uses it", () =>
+    Effect.gen(function*() {
+      const dataDir = yield* pgliteDirectory
+      fs.rmSync(path.join(dataDir, "pglite", "global", "pg_control"))
+      const server = yield* Pglite.begin({ dataDir })
+      const error = yield* Effect.flip(Effect.provideService(openOnce(dataDir), Pglite.Begun, server))
+      assert.strictEqual(error instanceof Pglite.PgliteError ? error.reason : "", "start-failed")
     }).pipe(Effect.scoped))
 
   it.live("its work does not stop the event loop", () =>

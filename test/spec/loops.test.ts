@@ -66,7 +66,7 @@ const rules: ReadonlyArray<{ readonly what: string; readonly pattern: RegExp; re
       "src/inference/lane/bodies/BodyWorkers.ts": "`body threads`: a lost one is reported, the next large body starts another",
       "src/platform/accounting/tokens/TokenEstimate.ts": "`tokenizer`: a lost one is reported, the next count starts another",
       "src/platform/pages/PageReader.ts": "`page threads`: a lost one is reported, the next page starts another",
-      "src/platform/postgres/pglite/Thread.ts": "`embedded database`: a lost one is reported, the next statement starts another"
+      "src/platform/postgres/pglite/Pglite.ts": "`embedded database`: a lost one is reported, the next statement starts another"
     }
   }
 ]

@@ -5,6 +5,7 @@ import * as Layer from "effect/Layer"
 import { compactHeap } from "#src/platform/structures/compactHeap.ts"
 import { LifecycleControl } from "#src/bootstrap/NodeLifecycle.ts"
 import * as FrontDoor from "#src/FrontDoor.ts"
+import * as Pglite from "#src/platform/postgres/pglite/Pglite.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import { ListenError } from "#src/platform/server/Listener.ts"
 import { load, type Loaded, type Overrides } from "#src/cli/environment.ts"
@@ -75,10 +76,11 @@ export const serve = (overrides: Overrides) =>
       Effect.catchIf(isPortTaken, () => Effect.fail(portTaken(settings))),
       Effect.catchIf(isTlsUnusable, (error) => Effect.fail(tlsUnusable(settings, error)))
     )
-    // The port is open; everything else is loaded behind it, the embedded database in a thread beside it.
-    if (settings.databaseUrl === null) (yield* Effect.promise(() => import("#src/platform/postgres/pglite/Thread.ts"))).headStart()
+    // The port is open. The embedded database starts in its thread while everything else is loaded.
+    const database = settings.databaseUrl === null ? yield* Effect.provideContext(Pglite.begin(settings), door) : null
     const App = yield* Effect.promise(() => import("#src/App.ts"))
-    const inner = yield* Effect.provideContext(Layer.build(App.behindDoor(settings, startedAt, Effect.promise(compactHeap))), door)
+    const behindDoor = App.behindDoor(settings, startedAt, Effect.promise(compactHeap))
+    const inner = yield* Effect.provideContext(Layer.build(behindDoor), Context.add(door, Pglite.Begun, database))
     const context = Context.merge(door, inner)
     return yield* Effect.provideContext(
       Effect.gen(function*() {

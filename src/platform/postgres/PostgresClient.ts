@@ -167,9 +167,10 @@ export const make = Effect.fnUntraced(function*(options: Options) {
 export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient, SqlError> =>
   Layer.effect(SqlClient.SqlClient, make(options)).pipe(Layer.provide(Reactivity.layer))
 
-/** Starts the embedded server in its own thread and talks to it over a message port: no socket is opened. */
+/** Waits for the embedded server, which starts in its own thread, and talks to it over a message port: no socket is opened. */
 export const makePglite = Effect.fnUntraced(function*(options: PgliteOptions) {
-  const server = yield* Pglite.make(options)
+  const server = (yield* Pglite.Begun) ?? (yield* Pglite.begin(options))
+  yield* server.ready
   const silence = options.statementTimeout ?? 60_000
   const slotOptions = (): SlotOptions => ({
     driver: {

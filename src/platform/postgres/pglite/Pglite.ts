@@ -5,7 +5,8 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import type { Duplex } from "node:stream"
-import { MessageChannel, type Worker } from "node:worker_threads"
+import { MessageChannel, Worker } from "node:worker_threads"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Supervisor from "#actors/Supervisor.ts"
@@ -13,7 +14,6 @@ import * as Directories from "#src/platform/structures/directories.ts"
 import * as DirectoryLock from "./DirectoryLock.ts"
 import { PortStream } from "./PortStream.ts"
 import { isReport, type MaintenanceOptions, marker, type PgliteReport, type StartData } from "./protocol.ts"
-import * as Thread from "./Thread.ts"
 
 /** The embedded server cannot start. `locked` names the directory and the process that has it. */
 export class PgliteError extends Schema.TaggedError<PgliteError>()("PgliteError", {
@@ -35,6 +35,8 @@ export interface Options {
 }
 
 export interface Pglite {
+  /** Ends when the first start has: the server answers, or it says why not. */
+  readonly ready: Effect.Effect<void, PgliteError>
   /** Opens the one session; an older one ends. Starts the server anew when it has died. */
   readonly connect: () => Promise<Duplex>
 }
@@ -43,6 +45,11 @@ export interface Pglite {
 const connectTimeout = 10_000
 /** ms for a clean shutdown (a checkpoint). */
 const closeTimeout = 5_000
+
+/** The server that this process began before what uses it was loaded; null = each user begins its own. */
+export class Begun extends Context.Reference<Pglite | null>("gateway/platform/postgres/Pglite/Begun", { defaultValue: () => null }) {}
+
+const entry = new URL("./worker.ts", import.meta.url)
 
 /** One life of the thread. */
 class Life {
@@ -53,8 +60,7 @@ class Life {
 
   /** `lost` is called at an unexpected end. */
   constructor(data: StartData, lost: (error: Error) => void) {
-    this.#worker = Thread.take()
-    this.#worker.postMessage(data)
+    this.#worker = new Worker(entry, { name: "pglite", workerData: data })
     this.#worker.on("message", (report: unknown) => {
       if (!isReport(report)) return
       if (report.type === "failed") this.#end(new Error(report.message))
@@ -136,8 +142,8 @@ const setAside = (directory: string): void => {
 
 const messageOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
 
-/** Locks the directory, starts the server and waits until it answers; the scope closes it and frees the lock. */
-export const make = Effect.fnUntraced(function*(options: Options) {
+/** Locks the directory and begins to start the server; the scope closes it and frees the lock. */
+export const begin = Effect.fnUntraced(function*(options: Options) {
   const directory = path.join(path.resolve(options.dataDir), "pglite")
   yield* Effect.try({
     try: () => Directories.makeData(options.dataDir),
@@ -187,8 +193,11 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       await life?.close()
     })
   )
-  yield* Effect.tryPromise({
-    try: () => current,
+  const first = current
+  // Whether it started is asked for later.
+  first.catch(() => undefined)
+  const ready = Effect.tryPromise({
+    try: () => first,
     catch: (error) =>
       new PgliteError({
         reason: "start-failed",
@@ -211,5 +220,5 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     current.catch(() => undefined)
     return (await current).session()
   }
-  return { connect } satisfies Pglite
+  return { ready: Effect.asVoid(ready), connect } satisfies Pglite
 })

@@ -9,7 +9,7 @@ import { NodeFS } from "@electric-sql/pglite/nodefs"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { type MessagePort, parentPort } from "node:worker_threads"
+import { type MessagePort, parentPort, workerData } from "node:worker_threads"
 import { compactHeap } from "#src/platform/structures/compactHeap.ts"
 import { crashed, DurableFS, syncFile, syncTree } from "./DurableFS.ts"
 import * as FreshDatabase from "./freshDatabase.ts"
@@ -32,7 +32,10 @@ declare const WebAssembly: { readonly compile: (code: Uint8Array) => Promise<Com
 const compiled = async (): Promise<Compiled> =>
   WebAssembly.compile(fs.readFileSync(new URL("./pglite.wasm", import.meta.resolve("@electric-sql/pglite"))))
 
-const open = async ({ directory, durable, packed }: StartData, pgliteWasmModule: Compiled): Promise<PGlite> => {
+const open = async ({ directory, durable, packed }: StartData): Promise<PGlite> => {
+  const wasm = compiled()
+  // A directory that cannot be used is told first.
+  wasm.catch(() => undefined)
   const mark = path.join(directory, marker)
   const isFirst = !fs.existsSync(mark)
   const isUnpacked = isFirst && packed && FreshDatabase.unpack(directory)
@@ -46,7 +49,7 @@ const open = async ({ directory, durable, packed }: StartData, pgliteWasmModule:
     : PGlite.defaultStartParams
   const database = await PGlite.create({
     fs: durable ? new DurableFS(directory) : new NodeFS(directory),
-    pgliteWasmModule,
+    pgliteWasmModule: await wasm,
     startParams: [...params, ...smallBuffers],
     initDbStartParams: FreshDatabase.initDbParams
   })
@@ -84,18 +87,12 @@ const idleReply = [0x5a, 0, 0, 0, 5, 0x49]
 const endsIdle = (reply: Uint8Array): boolean =>
   reply.length >= idleReply.length && idleReply.every((byte, index) => reply[reply.length - idleReply.length + index] === byte)
 
-/** The first message says what to open. */
-const asked = (): Promise<unknown> => new Promise((resolve) => parentPort?.once("message", resolve))
-
 const main = async (): Promise<void> => {
   // An event loop that has nothing to wait for but WebAssembly stops, and Node then waits for all of V8's optimising too.
   setInterval(() => undefined, 60_000)
-  const wasm = compiled()
-  // A failure is told once the owner has asked for a directory: before that it does not listen.
-  wasm.catch(() => undefined)
-  const data = await asked()
+  const data: unknown = workerData
   if (!isStartData(data)) throw new Error("pglite worker: wrong start data")
-  const database = await open(data, await wasm)
+  const database = await open(data)
   // The files that were read, and what starting left behind. The owner's own compaction comes after readiness.
   await compactHeap()
   // Not before: a start waits for it.
