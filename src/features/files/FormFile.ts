@@ -32,6 +32,7 @@ interface FileHead {
 }
 
 export interface FormFile extends FileHead {
+  /** Borrowed bytes, until the next ones are asked for: copy them to keep them. */
   readonly content: Stream.Stream<Uint8Array, FormError>
 }
 
@@ -136,6 +137,17 @@ class Arrivals {
   }
 }
 
+/** Smaller ones may share their memory. */
+const LEAST_FREED_BYTES = 64 * 1024
+
+/**
+ * Frees the memory of bytes that nobody reads any more. The collector would, but late where other processes take the cores, and a file
+ * that comes fast would stand in memory meanwhile.
+ */
+const free = ({ buffer, byteLength }: Uint8Array): void => {
+  if (byteLength >= LEAST_FREED_BYTES && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0)
+}
+
 /**
  * Reads the whole form. `store` is run once, with the file and the fields that came before it; what it answers is null when there was no
  * file. A field that comes again is refused, as is a second file.
@@ -152,8 +164,13 @@ export const read = <A, E, R>(
   const arrivals = new Arrivals(boundary, limits)
   const body = yield* Stream.toPull(Stream.mapError(request.stream, failureOf))
   let isOver = false
+  let read: ReadonlyArray<Uint8Array> = []
 
-  const more = Pull.catchDone(Effect.map(body, (chunks) => chunks.forEach((chunk) => arrivals.push(chunk))), () => Effect.sync(() => {
+  const more = Pull.catchDone(Effect.flatMap(Effect.sync(() => read.forEach(free)), () => Effect.map(body, (chunks) => {
+    read = chunks
+    chunks.forEach((chunk) => arrivals.push(chunk))
+  })), () => Effect.sync(() => {
+    read = []
     isOver = true
     arrivals.end()
   }))

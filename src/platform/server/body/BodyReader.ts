@@ -95,15 +95,15 @@ export class BodyReader implements Arriving {
     this.resume()
   }
 
-  /** Hands over what arrived since the last pull; null, null at the end. */
+  /** Hands over some of what arrived and was not handed over; null, null at the end. */
   pull(done: BodyDone): void {
     if (this.failure !== null) return this.tell(done, null, this.failure)
     if (this.waiting !== undefined) throw new Error("The request body is being read already: wait for that reader")
     this.pulled = true
     if (this.held > 0) {
-      const all = this.take()
-      this.resume()
-      return this.tell(done, all, null)
+      const next = this.next()
+      if (this.held < READ_AHEAD_BYTES) this.resume()
+      return this.tell(done, next, null)
     }
     if (this.complete) return this.tell(done, null, null)
     this.pulling = true
@@ -337,6 +337,19 @@ export class BodyReader implements Arriving {
     this.held = 0
     this.owner.heldBytes.give(this.counted)
     this.counted = 0
+  }
+
+  /** What came first. A socket is read until it is empty: of a fast client tens of megabytes may wait, which joined would take twice their room. */
+  private next(): Uint8Array {
+    const chunks = this.chunks
+    if (chunks === null || this.held <= READ_AHEAD_BYTES) return this.take()
+    let [count, bytes] = [1, chunks[0]!.byteLength]
+    while (count < chunks.length && bytes + chunks[count]!.byteLength <= READ_AHEAD_BYTES) bytes += chunks[count++]!.byteLength
+    const first = chunks.splice(0, count)
+    this.held -= bytes
+    this.counted -= bytes
+    this.owner.heldBytes.give(bytes)
+    return first.length === 1 ? first[0]! : Buffer.concat(first, bytes)
   }
 
   private take(): Uint8Array {

@@ -163,7 +163,7 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
     })
   }
 
-  /** Hands over what arrived since the last pull; null, null at the end. Answers the way to stop waiting. */
+  /** Hands over some of what arrived and was not handed over; null, null at the end. Answers the way to stop waiting. */
   pullBody(done: BodyDone): () => void {
     const reader = this.bodyReader()
     if (reader === undefined) {
