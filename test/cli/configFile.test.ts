@@ -64,6 +64,18 @@ describe("gateway.yaml", () => {
     expect((await command.stop()).code).toBe(0)
   })
 
+  it("is read by a start that is told SIGHUP before it serves", async () => {
+    const here = await place(`combos:\n${combo("early", "sim/echo")}`)
+    const command = start(["serve"], { cwd: here.cwd, env: here.env })
+    // The port is open before the rest is loaded.
+    const ping = () => fetch(`${here.url}/api/health/ping`).then((response) => response.status, () => 0)
+    await eventually(ping, (seen) => seen !== 0, "the port")
+    command.signal("SIGHUP")
+    await command.said("listens on")
+    expect(await status(here, "early")).toBe(200)
+    expect((await command.stop()).code).toBe(0)
+  })
+
   it("with a fault ends the start with code 1, every fault, and no stack; a file that is named and missing, too", async () => {
     const here = await place("combos:\n  c: { models: [sim/echo], stategy: weighted }\nkeys:\n  k: { key: \"${NOWHERE}\" }\n")
     const { code, stderr } = await run(["serve"], { cwd: here.cwd, env: here.env })

@@ -5,6 +5,7 @@ import * as Layer from "effect/Layer"
 import { compactHeap } from "#src/platform/structures/compactHeap.ts"
 import { LifecycleControl } from "#src/bootstrap/NodeLifecycle.ts"
 import * as FrontDoor from "#src/FrontDoor.ts"
+import { configFileOf } from "#src/platform/configuration/configFile.ts"
 import * as Pglite from "#src/platform/postgres/pglite/Pglite.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import { ListenError } from "#src/platform/server/Listener.ts"
@@ -65,10 +66,19 @@ const stopAsked = Effect.fnUntraced(function*(settings: Loaded) {
   return "shutdown"
 })
 
+/** A reload asked for before the configuration file is read must not end the process: the start reads the newest one anyway. */
+const outliveReloads = (settings: Loaded) => {
+  const early = (): void => undefined
+  return configFileOf(settings) === null
+    ? Effect.void
+    : Effect.acquireRelease(Effect.sync(() => process.on("SIGHUP", early)), () => Effect.sync(() => process.off("SIGHUP", early)))
+}
+
 export const serve = (overrides: Overrides) =>
   Effect.scoped(Effect.gen(function*() {
     const launcher = yield* Launcher
     const settings = yield* load(overrides)
+    yield* outliveReloads(settings)
     if (settings.workers > 1 && settings.worker === 0) return yield* superviseWorkers(settings)
     launcher.serves(settings.shutdownTimeoutMs + closeMs)
     const startedAt = Date.now()
