@@ -141,7 +141,7 @@ class Arrivals {
 const LEAST_FREED_BYTES = 64 * 1024
 
 /**
- * Frees the memory of bytes that nobody reads any more. The collector would, but late where other processes take the cores, and a file
+ * Frees the memory of bytes that were read. The collector would, but late where other processes take the cores, and a file
  * that comes fast would stand in memory meanwhile.
  */
 const free = ({ buffer, byteLength }: Uint8Array): void => {

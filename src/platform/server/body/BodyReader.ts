@@ -4,27 +4,12 @@
  * The native server drops a body without a listener, so the reader listens from the first turn on and keeps what arrives until a
  * consumer asks; past a bound it stops reading from the socket.
  */
-import type { Arrivals, Arriving } from "#src/platform/server/uws/Arrivals.ts"
+import type { Arriving } from "#src/platform/server/uws/Arrivals.ts"
+import type { BodyOwner } from "./BodyOwner.ts"
 import { type BodyFlow, type BodySink, unguarded } from "./bodySink.ts"
+import { takeFirst } from "./takeFirst.ts"
 import type { BodyFailure } from "#src/platform/server/Exchange.ts"
 import type { NativeResponse } from "#src/platform/server/uws/native.ts"
-import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
-
-/** The owner of the socket decides about pausing it. */
-export interface BodyOwner {
-  /** The first part arrived and it is not all. */
-  readonly bodyPartial: () => void
-  /** Counts what is held. */
-  readonly heldBytes: HeldBytes
-  /** Where large bodies share the turns of the loop. */
-  readonly arrivals: Arrivals
-  /** The whole body has come and its socket was resumed, which started the native timeout: it must not end the wait for the answer. */
-  readonly bodyRearms: () => void
-  /** More than `READ_AHEAD_BYTES` are held and no consumer waits for them. */
-  readonly bodyAhead: (reader: BodyReader) => void
-  /** The consumer threw. */
-  readonly defect: (error: unknown) => void
-}
 
 export type BodyDone = (body: Uint8Array | null, failure: BodyFailure | null) => void
 
@@ -341,15 +326,12 @@ export class BodyReader implements Arriving {
 
   /** What came first. A socket is read until it is empty: of a fast client tens of megabytes may wait, which joined would take twice their room. */
   private next(): Uint8Array {
-    const chunks = this.chunks
-    if (chunks === null || this.held <= READ_AHEAD_BYTES) return this.take()
-    let [count, bytes] = [1, chunks[0]!.byteLength]
-    while (count < chunks.length && bytes + chunks[count]!.byteLength <= READ_AHEAD_BYTES) bytes += chunks[count++]!.byteLength
-    const first = chunks.splice(0, count)
-    this.held -= bytes
-    this.counted -= bytes
-    this.owner.heldBytes.give(bytes)
-    return first.length === 1 ? first[0]! : Buffer.concat(first, bytes)
+    if (this.chunks === null || this.held <= READ_AHEAD_BYTES) return this.take()
+    const first = takeFirst(this.chunks, READ_AHEAD_BYTES)
+    this.held -= first.byteLength
+    this.counted -= first.byteLength
+    this.owner.heldBytes.give(first.byteLength)
+    return first
   }
 
   private take(): Uint8Array {

@@ -1,6 +1,7 @@
 /** The `Exchange` over uWebSockets: the copied request head, the body on demand, and how the exchange ends. */
 import type { Arrivals } from "#src/platform/server/uws/Arrivals.ts"
-import { type BodyDone, type BodyOwner, BodyReader } from "#src/platform/server/body/BodyReader.ts"
+import type { BodyOwner } from "#src/platform/server/body/BodyOwner.ts"
+import { type BodyDone, BodyReader } from "#src/platform/server/body/BodyReader.ts"
 import { type BodyFlow, type BodySink, guardedSink, pourWhole } from "#src/platform/server/body/bodySink.ts"
 import * as ContentCoding from "#src/platform/server/contentCoding.ts"
 import type { AbortReason, Exchange } from "#src/platform/server/Exchange.ts"
