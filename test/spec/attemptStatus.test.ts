@@ -7,7 +7,8 @@ import { eventually } from "#test/support/operator.ts"
 let lab: Lab
 beforeAll(async () => {
   lab = await startLab({
-    environment: { FETCH_HEADERS_TIMEOUT_MS: "1500", STREAM_READINESS_TIMEOUT_MS: "1500", STREAM_IDLE_TIMEOUT_MS: "1500", GATEWAY_EARLY_KEEPALIVE_MS: "300" }
+    // A refusal that comes at once comes before the early head, on a busy machine, too.
+    environment: { FETCH_HEADERS_TIMEOUT_MS: "8000", STREAM_READINESS_TIMEOUT_MS: "8000", STREAM_IDLE_TIMEOUT_MS: "1500", GATEWAY_EARLY_KEEPALIVE_MS: "6000" }
   })
 })
 afterAll(() => lab.close())
