@@ -11,6 +11,7 @@ import * as Logger from "effect/Logger"
 import * as SqlClient from "effect/sql/SqlClient"
 import { SqlError } from "effect/sql/SqlError"
 import * as Pglite from "#src/platform/postgres/pglite/Pglite.ts"
+import { marker } from "#src/platform/postgres/pglite/protocol.ts"
 import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
 import { pgliteClient, pgliteDirectory, temporaryDirectory } from "#test/support/postgres.ts"
 
@@ -158,6 +159,15 @@ describe("PGlite", () => {
         assert.isTrue(fs.existsSync(lock))
       }))
       assert.isFalse(fs.existsSync(lock))
+    }).pipe(Effect.scoped))
+
+  it.live("a first start that is given up is not waited for, and the next one makes the database", () =>
+    Effect.gen(function*() {
+      const dataDir = yield* temporaryDirectory
+      yield* Effect.scoped(Pglite.begin({ dataDir }))
+      assert.isFalse(fs.existsSync(path.join(dataDir, "pglite", marker)))
+      yield* openOnce(dataDir)
+      assert.isTrue(fs.existsSync(path.join(dataDir, "pglite", marker)))
     }).pipe(Effect.scoped))
 
   it.live("a server that was begun and does not start tells it to what uses it", () =>
