@@ -9,7 +9,7 @@ import { PASSWORD } from "./operator.ts"
 
 export const folder = path.resolve(import.meta.dirname, "../../dashboard")
 /** What a page may take to show what is waited for, ms: the machine may be busy. */
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 45_000
 
 /** Builds what is not built yet; a stamp makes a second call cheap. */
 export const build = (): void => {
