@@ -164,13 +164,14 @@ export const read = <A, E, R>(
   const arrivals = new Arrivals(boundary, limits)
   const body = yield* Stream.toPull(Stream.mapError(request.stream, failureOf))
   let isOver = false
-  let read: ReadonlyArray<Uint8Array> = []
+  let before: ReadonlyArray<Uint8Array> = []
 
-  const more = Pull.catchDone(Effect.flatMap(Effect.sync(() => read.forEach(free)), () => Effect.map(body, (chunks) => {
-    read = chunks
+  const come = Effect.map(body, (chunks) => {
+    before.forEach(free)
+    before = chunks
     chunks.forEach((chunk) => arrivals.push(chunk))
-  })), () => Effect.sync(() => {
-    read = []
+  })
+  const more = Pull.catchDone(come, () => Effect.sync(() => {
     isOver = true
     arrivals.end()
   }))
