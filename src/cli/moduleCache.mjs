@@ -53,8 +53,8 @@ export const folders = ["schemas", "actors", "src", "test", "bench"]
 const named = new RegExp(`^#(?:${folders.join("|")})/`)
 
 /**
- * Where an import leads. Node asks the disk for each one (the package's file, links, whether it exists), 8,000 times: a third of
- * a start's CPU. The gateway's own names and whole paths say where they lead, and a package's name leads to the same file from each source.
+ * Where an import leads. Node asks the disk for each one (the package's file, links, whether it exists), thousands of times in a
+ * start. The gateway's own names and whole paths say where they lead, and a package's name leads to the same file from each source.
  */
 const resolveQuickly = () => {
   /** @type {Map<string, Module.ResolveFnOutput>} */
