@@ -4,7 +4,7 @@
  * `make` listens on a port of its own for the life of a scope. Clients use it over HTTP only; scripts, truth log and totals
  * are reached in-process through the service, or from another process through the endpoints under `/__sim`.
  */
-import { createServer, type Server } from "node:http"
+import type { Server } from "node:http"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -13,6 +13,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Supervisor from "#actors/Supervisor.ts"
+import { http } from "#src/platform/structures/nodeHttp.ts"
 import { whenEnded } from "./control.ts"
 import { makeHandler } from "./handler.ts"
 import { Pacer } from "./Pacer.ts"
@@ -104,7 +105,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}): Effect.f
   const nextId = (): string => `sim${port}x${(++requests).toString(36).padStart(8, "0")}`
 
   // No timeouts of its own: when to give up is what its clients are tested for.
-  const server = createServer(
+  const server = http.createServer(
     { requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0, noDelay: true, insecureHTTPParser: false },
     makeHandler({ settings, rules, log, pacer, nextId })
   )

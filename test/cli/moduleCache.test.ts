@@ -69,4 +69,13 @@ describe("the module cache", () => {
     await loaded("--import=./src/preload.mjs")
     expect([await loaded(), await loaded("--import=./src/preload.mjs")]).toEqual([[true, true], [false, false]])
   })
+
+  it("spares a start Node's own undici, which an import of node:http loads", async () => {
+    const loaded = async (source: string) => {
+      const script = `await import("${source}"); console.log(process.moduleLoadList.some((name) => name.includes("deps/undici")))`
+      const flags = ["--import=./src/preload.mjs", "--disable-warning=ExperimentalWarning", "--input-type=module"]
+      return (await promisify(execFile)(process.execPath, [...flags, "-e", script])).stdout.trim()
+    }
+    expect([await loaded("node:http"), await loaded("#src/App.ts")]).toEqual(["true", "false"])
+  })
 })

@@ -2,7 +2,6 @@
  * Media that a client's request names by URL. Public HTTPS only, whatever the flags for provider URLs say: the name is resolved once, the
  * socket goes to the addresses that were checked, and each redirect is checked as the first URL was.
  */
-import * as http from "node:http"
 import * as net from "node:net"
 import * as tls from "node:tls"
 import * as Context from "effect/Context"
@@ -10,6 +9,7 @@ import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { UrlBlocked } from "#actors/ports/UrlGuard.ts"
+import { http } from "#src/platform/structures/nodeHttp.ts"
 import * as Resolver from "#src/platform/upstream/Resolver.ts"
 import * as AddressGuard from "#src/platform/upstream/AddressGuard.ts"
 

@@ -1,5 +1,5 @@
 /** Pure helpers for response heads. */
-import { STATUS_CODES } from "node:http"
+import { http } from "#src/platform/structures/nodeHttp.ts"
 
 const lines = new Map<number, string>()
 
@@ -10,7 +10,7 @@ export const statusLine = (status: number): string => {
   if (!Number.isInteger(status) || status < 200 || status > 599) {
     throw new RangeError(`Response status ${status} is not a final status: use 200 to 599`)
   }
-  const line = `${status} ${STATUS_CODES[status] ?? "Status"}`
+  const line = `${status} ${http.STATUS_CODES[status] ?? "Status"}`
   lines.set(status, line)
   return line
 }

@@ -2,7 +2,6 @@
  * Signed requests to a bucket of any S3-compatible service, by path (`endpoint/bucket/key`). What may pass is tried again; redirects are
  * not followed. The endpoint is the operator's own setting, and mostly a private address: the guard of foreign URLs is not asked.
  */
-import * as http from "node:http"
 import * as https from "node:https"
 import { Readable } from "node:stream"
 import { AwsV4Signer } from "aws4fetch"
@@ -11,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 import * as StatusReason from "#schemas/statusReason.ts"
+import { http } from "#src/platform/structures/nodeHttp.ts"
 
 export interface Options {
   /** Without a last slash. */

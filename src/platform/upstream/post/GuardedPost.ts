@@ -3,13 +3,13 @@
  * line is the answer; what follows it is not read, so that a huge body costs nothing. Errors name host and port, never the URL, which
  * may be a credential.
  */
-import * as http from "node:http"
 import type * as net from "node:net"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import type { Answered } from "#actors/webhook/WebhookQueue.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
+import { http } from "#src/platform/structures/nodeHttp.ts"
 import * as Dialer from "#src/platform/upstream/Dialer.ts"
 import { codeOf, DialError } from "#src/platform/upstream/failures.ts"
 import * as Resolver from "#src/platform/upstream/Resolver.ts"
