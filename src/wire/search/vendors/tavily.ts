@@ -1,8 +1,10 @@
 /** Tavily; the model is its depth: basic, advanced. https://docs.tavily.com/documentation/api-reference/endpoint/search */
 import { listAt, results, type SearchVendor, textIn } from "#src/wire/search/SearchVendor.ts"
 
-/** It takes countries by their English names. */
-const names = new Intl.DisplayNames(["en"], { type: "region" })
+let names: Intl.DisplayNames | null = null
+
+/** It takes countries by their English names. Their table is loaded when one is asked for: it would take 10 ms of each start. */
+const nameOf = (country: string): string | undefined => (names ??= new Intl.DisplayNames(["en"], { type: "region" })).of(country)?.toLowerCase()
 
 export const tavily: SearchVendor = {
   most: 20,
@@ -12,7 +14,7 @@ export const tavily: SearchVendor = {
   ask: ({ country, excludeDomains, format, fullPage, includeDomains, query, synthesis, timeRange, type }, variant, count) => ({
     query, topic: type === "news" ? "news" : "general", search_depth: variant ?? "basic", max_results: count, time_range: timeRange ?? undefined,
     // Of general searches alone.
-    country: country === null || type === "news" ? undefined : names.of(country)?.toLowerCase(),
+    country: country === null || type === "news" ? undefined : nameOf(country),
     include_domains: includeDomains.length > 0 ? includeDomains : undefined, exclude_domains: excludeDomains.length > 0 ? excludeDomains : undefined,
     include_answer: synthesis === "none" ? undefined : true, include_raw_content: fullPage ? format : undefined, include_favicon: true
   }),
