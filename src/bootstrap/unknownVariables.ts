@@ -29,6 +29,8 @@ const distance = (a: string, b: string, limit: number): number => {
     for (let j = 1; j <= b.length; j++) {
       next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)))
     }
+    // It never becomes less: most pairs are over after a few letters.
+    if (Math.min(...next) > limit) return limit + 1
     row = next
   }
   return Math.min(row[b.length] ?? 0, limit + 1)
@@ -37,11 +39,13 @@ const distance = (a: string, b: string, limit: number): number => {
 /** Case and underscores are slips of their own: `require_apikey` is `REQUIRE_API_KEY`. */
 const letters = (name: string): string => name.toUpperCase().replaceAll("_", "")
 
-const resembled = (name: string, known: Iterable<string>): string | null => {
+/** `known`: with their letters. */
+const resembled = (name: string, known: ReadonlyMap<string, string>): string | null => {
+  const own = letters(name)
   let best: string | null = null
   let least = slips + 1
-  for (const candidate of known) {
-    const away = distance(letters(name), letters(candidate), slips)
+  for (const [candidate, its] of known) {
+    const away = distance(own, its, slips)
     if (away < least) {
       best = candidate
       least = away
@@ -55,7 +59,8 @@ export const unknownVariables = (
   environment: Readonly<Record<string, string | undefined>>,
   providers: ReadonlyArray<Provider>
 ): ReadonlyArray<UnknownVariable> => {
-  const known = new Set([...Settings.names, ...ofCommands, ...FlagCatalogue.catalogue.map((flag) => flag.key), ...providers.flatMap((provider) => provider.env)])
+  const names = [...Settings.names, ...ofCommands, ...FlagCatalogue.catalogue.map((flag) => flag.key), ...providers.flatMap((provider) => provider.env)]
+  const known = new Map(names.map((name) => [name, letters(name)]))
   return Object.keys(environment).flatMap((name) => {
     if (known.has(name) || name.startsWith(testPrefix)) return []
     const ours = name.toUpperCase().startsWith(prefix)
