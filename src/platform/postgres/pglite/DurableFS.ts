@@ -52,16 +52,21 @@ export const syncFile = util.promisify(flush)
 /** A server that starts meanwhile removes what it has read, such as its statistics: what is gone needs no flush. */
 const isGone = (error: Error): boolean => "code" in error && error.code === "ENOENT"
 
-/** Flushes a whole directory, files and folders. */
-export const syncTree = async (directory: string): Promise<void> => {
-  const entries = await fs.promises.readdir(directory, { recursive: true })
-  const files = [directory, ...entries.map((entry) => path.join(directory, entry))]
+/** Flushes files and folders. */
+export const syncFiles = async (files: ReadonlyArray<string>): Promise<void> => {
+  let next = 0
   const lane = (done: (error: Error | null) => void): void => {
-    const file = files.pop()
+    const file = files[next++]
     if (file === undefined) return done(null)
     flush(file, (error) => error === null || isGone(error) ? lane(done) : done(error))
   }
   await Promise.all(Array.from({ length: lanes }, () => util.promisify(lane)()))
+}
+
+/** Flushes a whole directory, files and folders. */
+export const syncTree = async (directory: string): Promise<void> => {
+  const entries = await fs.promises.readdir(directory, { recursive: true })
+  await syncFiles([directory, ...entries.map((entry) => path.join(directory, entry))])
 }
 
 /** True when the database in the directory was not shut down. */

@@ -38,21 +38,24 @@ export const file = (): string => path.join(import.meta.dirname, `freshDatabase-
 const isIndex = (value: unknown): value is Index =>
   typeof value === "object" && value !== null && "folders" in value && Array.isArray(value.folders) && "files" in value && Array.isArray(value.files)
 
-/** Fills an empty directory; false when there is no file for the installed version. Flushes nothing. */
-export const unpack = (directory: string): boolean => {
+/** Fills an empty directory; answers what is to be flushed, or null when there is no file for the installed version. */
+export const unpack = (directory: string): ReadonlyArray<string> | null => {
   const packed = file()
-  if (!fs.existsSync(packed)) return false
+  if (!fs.existsSync(packed)) return null
   const plain = zlib.brotliDecompressSync(fs.readFileSync(packed))
   const end = plain.indexOf(newline)
   const index: unknown = JSON.parse(plain.toString("utf8", 0, end))
   if (!isIndex(index)) throw new Error(`${packed} has no index: run \`npm run fresh-database\`.`)
-  for (const folder of index.folders) fs.mkdirSync(path.join(directory, folder), { mode: 0o700 })
+  const folders = index.folders.map((folder) => path.join(directory, folder))
+  for (const folder of folders) fs.mkdirSync(folder, { mode: 0o700 })
   let at = end + 1
-  for (const [name, size] of index.files) {
-    fs.writeFileSync(path.join(directory, name), plain.subarray(at, at + size), { mode: 0o600 })
+  const files = index.files.map(([name, size]) => {
+    const written = path.join(directory, name)
+    fs.writeFileSync(written, plain.subarray(at, at + size), { mode: 0o600 })
     at += size
-  }
-  return true
+    return written
+  })
+  return [directory, ...folders, ...files]
 }
 
 /** Removes the template databases: nothing is made of them, they are two thirds of initdb's files, and their transaction ids age unseen. */

@@ -11,7 +11,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { type MessagePort, parentPort, workerData } from "node:worker_threads"
 import { compactHeap } from "#src/platform/structures/compactHeap.ts"
-import { crashed, DurableFS, syncFile, syncTree } from "./DurableFS.ts"
+import { crashed, DurableFS, syncFile, syncFiles, syncTree } from "./DurableFS.ts"
 import * as FreshDatabase from "./freshDatabase.ts"
 import * as Maintenance from "./Maintenance.ts"
 import { isCommand, isStartData, marker, type PgliteReport, type StartData } from "./protocol.ts"
@@ -38,10 +38,10 @@ const open = async ({ directory, durable, packed }: StartData): Promise<PGlite> 
   wasm.catch(() => undefined)
   const mark = path.join(directory, marker)
   const isFirst = !fs.existsSync(mark)
-  const isUnpacked = isFirst && packed && FreshDatabase.unpack(directory)
+  const unpacked = isFirst && packed ? FreshDatabase.unpack(directory) : null
   if (durable && !isFirst && crashed(directory)) await syncTree(directory)
   // The disk works while WebAssembly is compiled. What Postgres changes meanwhile, it flushes itself.
-  const flushed = isUnpacked && durable ? syncTree(directory) : null
+  const flushed = unpacked !== null && durable ? syncFiles(unpacked) : null
   flushed?.catch(() => undefined)
   // fdatasync, the default way to flush the log, is an empty function in Emscripten; fsync reaches the file system.
   const params = durable
@@ -54,7 +54,7 @@ const open = async ({ directory, durable, packed }: StartData): Promise<PGlite> 
     initDbStartParams: FreshDatabase.initDbParams
   })
   if (!isFirst) return database
-  if (!isUnpacked) {
+  if (unpacked === null) {
     await FreshDatabase.trim(database)
     await database.exec("CHECKPOINT")
     if (durable) await syncTree(directory)
