@@ -9,7 +9,6 @@ import * as Os from "node:os"
 import * as Path from "node:path"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import * as FiberSet from "effect/FiberSet"
 import { Ledger } from "#actors/request/ports/Ledger.ts"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
@@ -150,7 +149,7 @@ const program = Effect.gen(function*() {
   const ledger = yield* Ledger
   const context = yield* Effect.context<never>()
   const metrics = new Metrics(context, () => true)
-  const fork = yield* FiberSet.makeRuntime<never, void, never>()
+  const fork = Effect.runForkWith(context)
   const free = { check: () => null, enter: () => ({ answered: () => {}, release: () => {} }), onFree: () => () => {}, health: (): never => { throw new Error("not asked") } }
   const router = makeRouter({
     resilience: free, quotas: unknown, memory: new RouterMemory(), random: Math.random, snapshot, registry: Registry.builtin, noThinkingAliases: true, thinkingLevels: true, priceOf: () => ({ input: 0.15, output: 0.6 })
@@ -191,7 +190,7 @@ const program = Effect.gen(function*() {
       limits: { timeouts: { connect: 1, headers: 1, firstEvent: 1, idle: 1, total: 0 }, maxAttempts: 6, drainForUsageMs: 0, pulse: { heartbeatMs: 0, earlyMs: 0 } },
       nodeId: "n", now: Date.now, makeAttemptId: () => `a-${++id}`, report: () => {}, defect: (_id, cause) => console.error(cause), closed: () => {}
     },
-    router: () => router, shadows: new Shadows(Math.random), handoffs: new Handoffs(() => true), signatures: { remember: () => {}, recall: () => null }, expand: (body, _key, done) => done(body, { inBackground: false, conversation: null, previous: null, makes: null }), compact: (body, _key, done) => done(body, { inBackground: false, conversation: null, previous: null, makes: null }), report: new Report(ComboMetrics.make(), Date.now), maxBodyBytes: () => 1e7, held, spool: { open: () => { throw new Error("no form is measured") }, backlog: { isFull: false, onRoom: () => {} }, stored: held, failed: () => 0, files: () => 0 }, bodies, previousResponseId: () => "auto", promptCache: () => ({ strategy: "auto", preserve: "auto" }), tools: { version: () => 0, all: () => [], has: () => false, missing: () => "unknown_tool", call: () => Effect.die("not asked"), denied: () => Effect.void }, toolLoopSteps: 8, sseComments: true, recovery: () => ({ holds: false, sibling: false, continues: false, stopsAtEmpty: false }), makeResponseId: () => "r", fork: (effect) => fork(effect), live, draining: () => false, refused: (_e, _t, error) => { throw new Error(error.message) },
+    router: () => router, shadows: new Shadows(Math.random), handoffs: new Handoffs(() => true), signatures: { remember: () => {}, recall: () => null }, expand: (body, _key, done) => done(body, { inBackground: false, conversation: null, previous: null, makes: null }), compact: (body, _key, done) => done(body, { inBackground: false, conversation: null, previous: null, makes: null }), report: new Report(ComboMetrics.make(), Date.now), maxBodyBytes: () => 1e7, held, spool: { open: () => { throw new Error("no form is measured") }, backlog: { isFull: false, onRoom: () => {} }, stored: held, failed: () => 0, files: () => 0 }, bodies, previousResponseId: () => "auto", promptCache: () => ({ strategy: "auto", preserve: "auto" }), tools: { version: () => 0, all: () => [], has: () => false, missing: () => "unknown_tool", call: () => Effect.die("not asked"), denied: () => Effect.void }, toolLoopSteps: 8, sseComments: true, recovery: () => ({ holds: false, sibling: false, continues: false, stopsAtEmpty: false }), makeResponseId: () => "r", fork, live, draining: () => false, refused: (_e, _t, error) => { throw new Error(error.message) },
     stages: [], waits: { turns: { join: () => null, mayJoin: () => false, pause: () => () => {}, close: () => {} }, totalMs: 0, now: Date.now }
   }
   const routes = new Map([
