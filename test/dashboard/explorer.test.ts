@@ -121,7 +121,9 @@ describe.skipIf(!canBrowse())("the request explorer", () => {
 
   it("new calls wait behind a button while somebody reads", async () => {
     const page = await come("/requests")
-    // Requests in flight take room above the table for a moment: the mouse is then over an upper row.
+    // The counts come after the rows, and take room above them.
+    await page.getByTestId("histogram").waitFor()
+    // Requests in flight take some for a moment: the mouse is then over an upper row.
     await table(page).getByRole("row").last().hover()
     await Http.send(on.gateway.url, { path: "/v1/chat/completions", body: { model: "sim/echo", messages: [{ role: "user", content: "Hello" }] } })
     const before = await table(page).getByRole("row").count()
