@@ -56,4 +56,18 @@ describe("bin/gateway", () => {
     expect(withNode("v22.19.0").stdout).toContain("src/main.ts doctor")
     expect(withNode("v22.23.3").stdout).toContain("src/main.ts doctor")
   })
+
+  it("starts Node with the flags and the memory settings of `npm start`", () => {
+    const directory = emptyDirectory()
+    for (const folder of ["bin", "src", "path"]) fs.mkdirSync(path.join(directory, folder))
+    fs.copyFileSync(path.join(root, "bin/gateway"), path.join(directory, "bin/gateway"))
+    const node = 'if [ "$1" = --version ]; then echo v22.23.3; else echo "$*"; env | grep ^MALLOC_ | sort; fi'
+    fs.writeFileSync(path.join(directory, "path/node"), `#!/bin/sh\n${node}\n`, { mode: 0o755 })
+    const said = (command: string) =>
+      execFileSync("sh", ["-c", command], { cwd: directory, env: { PATH: `${path.join(directory, "path")}:/usr/bin:/bin` }, encoding: "utf8" })
+    const { scripts } = JSON.parse(fs.readFileSync(path.join(root, "package.json"), "utf8")) as { readonly scripts: { readonly start: string } }
+    const ofNpm = said(scripts.start)
+    expect(ofNpm).toMatch(/--max-semi-space-size=.*\nMALLOC_MMAP_THRESHOLD_=\d+\nMALLOC_TRIM_THRESHOLD_=\d+\n$/s)
+    expect(said("bin/gateway serve").replaceAll(`${fs.realpathSync(directory)}/src`, "src").replace("--import=", "--import=./")).toBe(ofNpm)
+  })
 })

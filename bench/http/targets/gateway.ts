@@ -127,15 +127,23 @@ const combine = async (origin: string, mockPort: number): Promise<string> => {
   return "combo/four-"
 }
 
-/** Node's flags of `npm start`, so that what is measured is what an operator runs. */
-const startFlags = (): ReadonlyArray<string> => {
+/** Node's flags and the variables of `npm start`, so that what is measured is what an operator runs. */
+const asStarted = (): { readonly flags: ReadonlyArray<string>; readonly env: Readonly<Record<string, string>> } => {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { readonly scripts: { readonly start: string } }
-  return scripts.start.split(" ").filter((word) => word.startsWith("--"))
+  const words = scripts.start.split(" ")
+  return {
+    flags: words.filter((word) => word.startsWith("--")),
+    env: Object.fromEntries(words.flatMap((word) => {
+      const [, name, value] = /^([A-Z_]+)=(.*)$/.exec(word) ?? []
+      return name === undefined || value === undefined ? [] : [[name, value]]
+    }))
+  }
 }
 
 /** The process on a data directory, and when it listened; its log is named after `name`. */
 const spawnOn = async (around: Surroundings, name: string, data: string, env: Readonly<Record<string, string>>) => {
   const port = await freePort()
+  const started = asStarted()
   const begun = performance.now()
   const child = startNode("src/main.ts", ["serve"], {
     name,
@@ -147,6 +155,7 @@ const spawnOn = async (around: Surroundings, name: string, data: string, env: Re
       GATEWAY_DATA_DIR: data,
       INITIAL_PASSWORD: PASSWORD,
       REQUIRE_API_KEY: "true",
+      ...started.env,
       ...env,
       GATEWAY_SIM_PROVIDER: "false",
       GATEWAY_BATCH_CONCURRENCY: String(BATCH_CONCURRENCY),
@@ -154,7 +163,7 @@ const spawnOn = async (around: Surroundings, name: string, data: string, env: Re
       GATEWAY_ALLOW_PRIVATE_PROVIDER_URLS: "true",
       LIVE_WS_PORT: String(await freePort())
     }
-  }, [...startFlags(), ...around.nodeFlags])
+  }, [...started.flags, ...around.nodeFlags])
   return { child, port, begun }
 }
 
