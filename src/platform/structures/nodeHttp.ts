@@ -1,6 +1,6 @@
 /**
- * Node's `http`. An import statement reads each export of it, and one of them loads Node's own undici: 12 ms of every start, for code that
- * nothing here calls.
+ * Node's `http`. An import statement reads each export of it, and one of them loads Node's own undici: time and
+ * memory of every start, for code that nothing here calls.
  */
 import type * as Http from "node:http"
 

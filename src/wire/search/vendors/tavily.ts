@@ -3,7 +3,7 @@ import { listAt, results, type SearchVendor, textIn } from "#src/wire/search/Sea
 
 let names: Intl.DisplayNames | null = null
 
-/** It takes countries by their English names. Their table is loaded when one is asked for: it would take 10 ms of each start. */
+/** It takes countries by their English names. Their table is loaded when one is asked for: a start need not wait for it. */
 const nameOf = (country: string): string | undefined => (names ??= new Intl.DisplayNames(["en"], { type: "region" })).of(country)?.toLowerCase()
 
 export const tavily: SearchVendor = {
