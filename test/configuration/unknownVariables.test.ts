@@ -14,6 +14,9 @@ group("variables that nothing reads", () => {
     ["REQUIRE_APIKEY", "REQUIRE_API_KEY"],
     ["DATABASE_URI", "DATABASE_URL"],
     ["OPENAI_APIKEY", "OPENAI_API_KEY"],
+    // Both slips stand before all that is right.
+    ["XXQUIRE_API_KEY", "REQUIRE_API_KEY"],
+    ["TABASE_URL", "DATABASE_URL"],
     ["STREAM_IDLE_TIMEOUT", "STREAM_IDLE_TIMEOUT_MS"]
   ])("%s was meant as %s", (name, meant) => {
     expect(found(name)).toEqual([[name, meant]])
