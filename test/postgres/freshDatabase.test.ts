@@ -1,5 +1,6 @@
 /** The database that a first start takes from a file: the same as initdb and the migrations make, and without tables that they do not make. */
 import * as fs from "node:fs"
+import * as os from "node:os"
 import * as path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -47,6 +48,18 @@ describe("the packed database", () => {
     assert.isBelow(fs.statSync(FreshDatabase.file()).size, 1_500_000)
     const folder = path.dirname(FreshDatabase.file())
     assert.lengthOf(fs.readdirSync(folder).filter((name) => name.endsWith(".br")), 1, "an older file is to be deleted")
+  })
+
+  it("tells all that it wrote, because that is what a first start flushes", () => {
+    const directory = fs.mkdtempSync(path.join(os.tmpdir(), "gateway-unpacked-"))
+    try {
+      const written = FreshDatabase.unpack(directory) ?? assert.fail("nothing is packed")
+      const found = fs.readdirSync(directory, { recursive: true, encoding: "utf8" }).map((entry) => path.join(directory, entry))
+      assert.isAbove(found.length, 500)
+      assert.deepStrictEqual(written.toSorted(), [directory, ...found].toSorted())
+    } finally {
+      fs.rmSync(directory, { recursive: true, force: true })
+    }
   })
 
   it.live("two first starts share its origin, and differ from one by initdb", () =>
