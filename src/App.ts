@@ -90,9 +90,9 @@ const endpoints = (settings: Values) => HttpRouter.serve(Layer.merge(Models.rout
   routerConfig: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false }
 }).pipe(Layer.provide(Layer.merge(KitServices.layerOf(settings), HttpServer.layerServices)))
 
-/** Everything behind the front door, which is open already; `settle` runs last, before readiness is announced. */
-export const behindDoor = (settings: Values, startedAt: number, settle: Effect.Effect<void> = Effect.void) =>
-  Opening.layerOf(settings, settle).pipe(
+/** Everything behind the front door, which is open already; `compact` runs when all is loaded. */
+export const behindDoor = (settings: Values, startedAt: number, compact: Effect.Effect<void> = Effect.void) =>
+  Opening.layerOf(settings, compact).pipe(
     Layer.provideMerge(endpoints(settings)),
     Layer.provideMerge(Inference.layer(settings)),
     Layer.provideMerge(services(settings)),

@@ -19,19 +19,20 @@ import * as FirstRun from "./FirstRun.ts"
 import { LifecycleControl } from "./NodeLifecycle.ts"
 import { describe, unknownVariables } from "./unknownVariables.ts"
 
-/** `settle` runs last, before readiness is announced. */
-export const layerOf = (settings: Settings["Service"], settle: Effect.Effect<void>) => Layer.effectDiscard(Effect.gen(function*() {
+/** `compact` runs when all is loaded. */
+export const layerOf = (settings: Settings["Service"], compact: Effect.Effect<void>) => Layer.effectDiscard(Effect.gen(function*() {
   const control = yield* LifecycleControl
   const front = yield* FrontEnd
   const flags = yield* Flags
   const configuration = yield* Configuration
   const dashboard = yield* DashboardFiles
   control.markMigrated()
+  // The hash of a first password takes 32 MB for a moment, and what the start left behind shall not stand beside it.
+  yield* compact
   const password = yield* FirstRun.ensurePassword(settings.initialPassword)
   yield* FirstRun.importProviderKeys(settings.environment, Registry.builtin.all)
   yield* (yield* ConfigFile).apply
   front.onDrain(control.markDraining)
-  yield* settle
   control.markReady()
   yield* front.open
   const text = banner({
