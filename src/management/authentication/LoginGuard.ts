@@ -10,7 +10,7 @@ import type { LoginVerdict } from "#actors/access/LoginBrake.ts"
 import { LoginAttempts } from "./LoginAttempts.ts"
 import * as MemoryLoginAttempts from "./MemoryLoginAttempts.ts"
 
-/** Password hashes computed at once: scrypt takes 16 MiB and a core each. */
+/** Password hashes computed at once: scrypt takes 32 MiB and a core each. */
 const PARALLEL_HASHES = 2
 
 /** IPv6 clients own whole /64 networks: they share one count. */
