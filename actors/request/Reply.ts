@@ -19,13 +19,11 @@ export class Reply {
   /** Where a streamed answer goes; null for a whole one. */
   private readonly clientStream: ClientStream | null
   private readonly startedAt: number
-  private readonly now: () => number
   private readonly notes: RouteNotes
 
-  constructor(inbound: Inbound, pulse: RequestLimits["pulse"], startedAt: number, now: () => number, notes: RouteNotes) {
+  constructor(inbound: Inbound, pulse: RequestLimits["pulse"], startedAt: number, notes: RouteNotes) {
     this.inbound = inbound
     this.startedAt = startedAt
-    this.now = now
     this.notes = notes
     this.clientStream = inbound.stream ? new ClientStream(inbound.client, inbound.face, inbound.face.opaque === true ? silent : pulse, inbound.progress, startedAt) : null
   }
@@ -42,12 +40,12 @@ export class Reply {
 
   /** Says something on a stream that is silent; `target` and `attempts`: so far. */
   beat(now: number, target: Target, attempts: number): void {
-    this.clientStream?.beat(now, () => this.headers(target, attempts, nothing, nothing, null))
+    this.clientStream?.beat(now, () => this.headers(target, attempts, now, nothing, nothing, null))
   }
 
   /** The head of a stream: the commit point. */
-  start(one: Try, attempts: number): void {
-    this.clientStream?.start(this.headers(one.target, attempts, one.responseHeaders, one.omitted, null))
+  start(one: Try, attempts: number, now: number): void {
+    this.clientStream?.start(this.headers(one.target, attempts, now, one.responseHeaders, one.omitted, null))
     this.answered = true
   }
 
@@ -66,8 +64,8 @@ export class Reply {
   }
 
   /** A whole answer; `row`: what it cost. */
-  give(one: Try, end: AttemptEnd, row: LedgerRow | null, attempts: number): void {
-    this.inbound.client.respond(200, this.headers(one.target, attempts, end.headers, one.omitted, row, end.contentType), end.answer as Uint8Array)
+  give(one: Try, end: AttemptEnd, row: LedgerRow | null, attempts: number, now: number): void {
+    this.inbound.client.respond(200, this.headers(one.target, attempts, now, end.headers, one.omitted, row, end.contentType), end.answer as Uint8Array)
     this.answered = true
   }
 
@@ -82,6 +80,7 @@ export class Reply {
   private headers(
     target: Target,
     attempts: number,
+    now: number,
     upstreamHeaders: ReadonlyArray<string>,
     omitted: ReadonlyArray<string>,
     row: LedgerRow | null,
@@ -89,7 +88,7 @@ export class Reply {
   ): ReadonlyArray<string> {
     return this.inbound.responseHeaders({
       target,
-      latencyMs: this.now() - this.startedAt,
+      latencyMs: now - this.startedAt,
       fallbackAttempts: Math.max(0, attempts - 1),
       strategy: this.inbound.route.strategy,
       settled: row,

@@ -56,6 +56,8 @@ export class RequestActor implements Waiting, TryOwner {
   private currentTarget: Target
   /** Events that are being handled, one inside the other. */
   private depth = 0
+  /** When the newest event came, ms: all that follows from it reads the clock no more. */
+  private at = 0
   private goneCode: RequestFacts.GoneCode = "client_closed_request"
   private readonly waits = new RequestWaits(this)
   fiber: Fiber.Fiber<unknown, unknown> | null = null
@@ -69,7 +71,7 @@ export class RequestActor implements Waiting, TryOwner {
     this.inbound = inbound
     this.rules = new LiveRules(inbound, services, startedAt)
     this.currentTarget = inbound.targets[0] as Target
-    this.reply = new Reply(inbound, services.limits.pulse, startedAt, services.now, this.history)
+    this.reply = new Reply(inbound, services.limits.pulse, startedAt, this.history)
     this.resumption = inbound.recovery.continues ? new Resumption.Resumption() : null
     services.telemetry.requestStarted(inbound.endpoint, inbound.stream)
   }
@@ -135,13 +137,14 @@ export class RequestActor implements Waiting, TryOwner {
   /** What is thrown here ends the request: thrown into an upstream's callback it would be lost, and the client would wait for ever. */
   hear(event: RequestState.RequestEvent): void {
     try {
-      this.handle(event)
+      this.handle(event, this.services.now())
     } catch (defect) {
       this.fail(Cause.die(defect))
     }
   }
 
-  private handle(first: RequestState.RequestEvent): void {
+  private handle(first: RequestState.RequestEvent, at: number): void {
+    this.at = at
     this.depth++
     try {
       for (let event: RequestState.RequestEvent | null = first; event !== null && this.defect === null;) event = this.take(event)
@@ -155,7 +158,7 @@ export class RequestActor implements Waiting, TryOwner {
 
   /** One step; answers the event that its intents brought at once. */
   private take(event: RequestState.RequestEvent): RequestState.RequestEvent | null {
-    const [state, intents] = Transition.step(this.state, event, this.services.now(), this.rules)
+    const [state, intents] = Transition.step(this.state, event, this.at, this.rules)
     this.state = state
     if (state.course !== null) this.history.skips = state.course.skips
     let brought: RequestState.RequestEvent | null = null
@@ -207,7 +210,7 @@ export class RequestActor implements Waiting, TryOwner {
       case "Queue":
         return this.queue(this.tryOf(intent.id), intent)
       case "Cancel":
-        this.tries[intent.id]?.cancel(this.services.now())
+        this.tries[intent.id]?.cancel(this.at)
         this.tries[intent.id] = null
         return null
       case "Cut":
@@ -248,7 +251,7 @@ export class RequestActor implements Waiting, TryOwner {
     // An intent that was run before this one may have ended the request.
     if (!RequestState.isWaiting(this.state, id)) return null
     const target = this.rules.targetAt(index)
-    const now = this.services.now()
+    const now = this.at
     const one = this.tries[id] ??= new Try(this, id, index, target, this.rules.startedAt, now)
     this.currentTarget = target
     one.stopWaiting = null
@@ -283,15 +286,15 @@ export class RequestActor implements Waiting, TryOwner {
 
   private call(one: Try, attempt: number, continues: boolean): void {
     one.stopWaiting = null
-    one.call(CallOptions.of(one, this.inbound, this.services, this.reply.stream, this.resumption, attempt, continues), this.services)
+    one.call(CallOptions.of(one, this.inbound, this.services, this.reply.stream, this.resumption, attempt, continues, this.at), this.services)
   }
 
   speaks({ id }: Try): void {
-    this.handle({ _tag: "Spoke", id })
+    this.handle({ _tag: "Spoke", id }, this.services.now())
   }
 
   commits({ id }: Try): void {
-    this.handle({ _tag: "Committed", id })
+    this.handle({ _tag: "Committed", id }, this.services.now())
   }
 
   /** The target's health is updated with a finished call before the next step is chosen. */
@@ -299,13 +302,13 @@ export class RequestActor implements Waiting, TryOwner {
     try {
       one.end = end
       if (end.repeatable) this.rules.moveToSecondPath(one.index)
-      const verdict = one.judge(end, this.state.clientGone, this.services.now(), this.rules.ownFailuresAfter(end.error))
+      const verdict = one.judge(end, this.state.clientGone, this.rules.ownFailuresAfter(end.error))
       const isBroken = end.committed && end.outcome === "upstream-reset"
       this.handle({
         _tag: "Ended", id: one.id, end,
         retryAfterMs: verdict === null ? null : verdict.retryAfterMs,
         partialText: isBroken && this.resumption !== null ? this.resumption.partialTextOf(end) : null
-      })
+      }, end.endedAt)
     } catch (defect) {
       this.fail(Cause.die(defect))
     }
@@ -324,9 +327,9 @@ export class RequestActor implements Waiting, TryOwner {
 
   /** The commit point. */
   private sendHead(one: Try): void {
-    one.pass?.answered(this.services.now())
+    one.pass?.answered(this.at)
     this.currentTarget = one.target
-    this.reply.start(one, this.state.attempts)
+    this.reply.start(one, this.state.attempts, this.at)
     if (this.resumption === null) this.inbound.release()
   }
 
@@ -338,7 +341,7 @@ export class RequestActor implements Waiting, TryOwner {
     const isFinal = as === "final"
     if (isFinal) this.currentTarget = one.target
     else this.tries[one.id] = null
-    const row = one.settle(end, isFinal, isFinal ? this.statusFor(end) : 0, this.state.clientGone ? this.goneCode : null, this.inbound, this.services)
+    const row = one.settle(end, this.at, isFinal, isFinal ? this.statusFor(end) : 0, this.state.clientGone ? this.goneCode : null, this.inbound, this.services)
     if (row === null) return
     one.row = row
     this.history.note(one.index, end, row)
@@ -356,7 +359,7 @@ export class RequestActor implements Waiting, TryOwner {
   }
 
   private give(one: Try): void {
-    this.reply.give(one, one.end as AttemptEnd, one.row, this.state.attempts)
+    this.reply.give(one, one.end as AttemptEnd, one.row, this.state.attempts, this.at)
   }
 
   private refuse(error: PublicError): void {
@@ -390,7 +393,7 @@ export class RequestActor implements Waiting, TryOwner {
     const isDefect = !Cause.hasInterruptsOnly(cause)
     this.defect = null
     if (isDefect) this.services.defect(this.inbound.requestId, cause)
-    this.handle({ _tag: isDefect ? "Defect" : "ShutDown" })
+    this.handle({ _tag: isDefect ? "Defect" : "ShutDown" }, this.services.now())
     // The defect may have kept a call that is over from being settled.
     for (const one of this.tries) if (one !== null && one.end !== null && one.row === null) this.settle(one, "late")
   }

@@ -129,24 +129,24 @@ export class Try implements AttemptOwner {
   }
 
   /** Tells the target's health of the attempt before the next step is chosen, so that the choice knows of it. */
-  judge(end: AttemptEnd, clientGone: boolean, now: number, ownFailures: OwnFailures | null): Verdict | null {
+  judge(end: AttemptEnd, clientGone: boolean, ownFailures: OwnFailures | null): Verdict | null {
     const { pass, start } = this
     this.pass = null
     if (this.limit !== null) clearTimeout(this.limit)
-    const verdict = start === null || this.isOwnDoing(end) ? null : verdictOf(end, clientGone ? "client-abort" : end.outcome, start.startedAt, now)
-    pass?.release(verdict, now, ownFailures)
+    const verdict = start === null || this.isOwnDoing(end) ? null : verdictOf(end, clientGone ? "client-abort" : end.outcome, start.startedAt)
+    pass?.release(verdict, end.endedAt, ownFailures)
     return verdict
   }
 
   /**
    * Makes the outcome, tokens and cost final: exactly once, whatever ended the attempt; null when that was done before.
-   * `clientStatus`: the HTTP status that it gives the client, 0 = none.
+   * `at`: when, ms; `clientStatus`: the HTTP status that it gives the client, 0 = none.
    */
-  settle(end: AttemptEnd, final: boolean, clientStatus: number, gone: RequestFacts.GoneCode | null, inbound: Inbound, services: Services): LedgerRow | null {
+  settle(end: AttemptEnd, at: number, final: boolean, clientStatus: number, gone: RequestFacts.GoneCode | null, inbound: Inbound, services: Services): LedgerRow | null {
     const { start, target } = this
     if (start === null) return null
     this.start = null
-    const row = RequestFacts.rowOf(this, start, end, inbound, services, final, clientStatus, gone)
+    const row = RequestFacts.rowOf(this, start, end, at, inbound, services.accounting, final, clientStatus, gone)
     const { outcome } = row
     if (!end.opened) return row
     services.ledger.settle(row)

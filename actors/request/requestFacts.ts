@@ -18,13 +18,14 @@ export type GoneCode = "client_closed_request" | "slow_reader_timeout"
 export const startOf = (
   inbound: Inbound,
   target: Target,
-  { makeAttemptId, nodeId, now }: Pick<Services, "makeAttemptId" | "nodeId" | "now">,
-  attempt: number
+  { makeAttemptId, nodeId }: Pick<Services, "makeAttemptId" | "nodeId">,
+  attempt: number,
+  startedAt: number
 ): AttemptStart => ({
   // Spelled out, like the row below: a spread makes an object that grows field by field, which costs a kilobyte a request.
   attemptId: makeAttemptId(),
   attempt,
-  startedAt: now(),
+  startedAt,
   nodeId,
   requestId: inbound.requestId,
   endpoint: inbound.endpoint,
@@ -107,16 +108,15 @@ export interface TryFacts {
   readonly placedAt: number
 }
 
-/** `clientStatus`: 0 = none by this attempt; `goneCode`: null unless the client has gone. */
+/** `settledAt`: ms; `clientStatus`: 0 = none by this attempt; `goneCode`: null unless the client has gone. */
 export const rowOf = (
-  one: TryFacts, start: AttemptStart, end: AttemptEnd, inbound: Inbound, { accounting, now }: Pick<Services, "accounting" | "now">,
+  one: TryFacts, start: AttemptStart, end: AttemptEnd, settledAt: number, inbound: Inbound, accounting: Accounting["Service"],
   final: boolean, clientStatus: number, goneCode: GoneCode | null
 ): LedgerRow => {
   const { target } = one
   const outcome = goneCode !== null ? "client-abort" : end.outcome
   const { estimated, usage } = usageOf(end, outcome, inbound, accounting)
   const units = unitsOf(end, outcome, inbound, target)
-  const settledAt = now()
   const gone = outcome === "client-abort"
   return {
     attemptId: start.attemptId,
@@ -205,17 +205,17 @@ export const summaryOf = (
 }
 
 /** The deadline of the whole request is one for all its attempts; a combo's target has its own for the beginning of its answer. */
-export const timeoutsOf = (timeouts: Timeouts, { targetTimeoutMs }: WalkPolicy, attempts: number, startedAt: number, now: () => number): Timeouts => {
+export const timeoutsOf = (timeouts: Timeouts, { targetTimeoutMs }: WalkPolicy, attempts: number, startedAt: number, now: number): Timeouts => {
   if (targetTimeoutMs === null && (attempts === 1 || timeouts.total === 0)) return timeouts
   return shortened(timeouts, targetTimeoutMs, startedAt, now)
 }
 
-const shortened = (timeouts: Timeouts, targetTimeoutMs: number | null, startedAt: number, now: () => number): Timeouts => {
+const shortened = (timeouts: Timeouts, targetTimeoutMs: number | null, startedAt: number, now: number): Timeouts => {
   const least = (limit: number) => targetTimeoutMs === null ? limit : limit === 0 ? targetTimeoutMs : Math.min(limit, targetTimeoutMs)
   return {
     ...timeouts,
     headers: least(timeouts.headers),
     firstEvent: least(timeouts.firstEvent),
-    total: timeouts.total === 0 ? 0 : Math.max(1, timeouts.total - (now() - startedAt))
+    total: timeouts.total === 0 ? 0 : Math.max(1, timeouts.total - (now - startedAt))
   }
 }

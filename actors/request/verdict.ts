@@ -10,9 +10,10 @@ const unreadableAnswer = 502
 
 /**
  * Null for client aborts, our own refusals and attempts that never opened. An answer that broke a rule of its combo is still an
- * answer: its upstream is healthy. `startedAt` and `now` in ms.
+ * answer: its upstream is healthy. `startedAt` in ms.
  */
-export const verdictOf = (end: AttemptEnd, outcome: Outcome, startedAt: number, now: number): Verdict | null => {
+export const verdictOf = (end: AttemptEnd, outcome: Outcome, startedAt: number): Verdict | null => {
+  const now = end.endedAt
   if (!end.opened || outcome === "client-abort" || (outcome === "policy" && !end.rejected)) return null
   // The server has the endpoint at another path: that says nothing about its models.
   if (end.repeatable && StatusReason.isMissing(end.upstreamStatus)) return null

@@ -22,7 +22,7 @@ const endOf = ({ opened, outcome, rejected, status }: typeof End.Type): AttemptE
   outcome: rejected ? "policy" : outcome,
   error: outcome === "completed" && !rejected ? null : Errors.make("bad_gateway", "no"),
   retryable: true, phase: null, upstreamStatus: rejected ? 200 : status, usage: null, units: null, usageIsPartial: false, outputText: () => "", committed: false, opened,
-  repeatable: false, rejected, terminated: false, tap: null, bytesOut: 0, answer: null, contentType: null, firstContentAt: null, sentAt: null, headAt: null, endedAt: 0, headers: []
+  repeatable: false, rejected, terminated: false, tap: null, bytesOut: 0, answer: null, contentType: null, firstContentAt: null, sentAt: null, headAt: null, endedAt: 2_500, headers: []
 })
 
 describe("the end of a probe", () => {
@@ -31,7 +31,7 @@ describe("the end of a probe", () => {
     const [reply, probing] = ProviderBreaker.step(halfOpen, { _tag: "Enter", model: "m" }, settings, 2_000)
     if (reply._tag !== "Entered") return assert.fail("a half-open breaker admits a probe")
     assert.isNotNull(ProviderBreaker.refusalOf(probing, "m", 2_000))
-    const verdict = verdictOf(end, end.outcome, 2_000, 2_500)
+    const verdict = verdictOf(end, end.outcome, 2_000)
     const result = verdict === null ? "neutral" : verdict.ok ? "ok" : ProviderBreaker.counts(verdict.status, verdict.network) ? "failed" : "neutral"
     const [, state] = ProviderBreaker.step(probing, { _tag: "Ended", ticket: reply.ticket, result, status: verdict?.status ?? 0 }, settings, 2_500)
     const decided = ProviderBreaker.phaseOf(state, settings, 2_500)
@@ -41,14 +41,14 @@ describe("the end of a probe", () => {
 
   it("a path that a second one stands in for says nothing when it is missing, and all else as ever", () => {
     const missing = { ...endOf({ outcome: "upstream-status", status: 404, opened: true, rejected: false }), repeatable: true }
-    assert.isNull(verdictOf(missing, missing.outcome, 0, 1))
-    assert.strictEqual(verdictOf({ ...missing, repeatable: false }, missing.outcome, 0, 1)?.status, 404)
-    assert.strictEqual(verdictOf({ ...missing, upstreamStatus: 500 }, missing.outcome, 0, 1)?.status, 500)
+    assert.isNull(verdictOf(missing, missing.outcome, 0))
+    assert.strictEqual(verdictOf({ ...missing, repeatable: false }, missing.outcome, 0)?.status, 404)
+    assert.strictEqual(verdictOf({ ...missing, upstreamStatus: 500 }, missing.outcome, 0)?.status, 500)
   })
 
   it("a client that left says nothing, whatever its answer would have been", () => {
     const end = endOf({ outcome: "policy", status: 200, opened: true, rejected: true })
-    assert.isNull(verdictOf(end, "client-abort", 0, 1))
-    assert.isTrue(verdictOf(end, end.outcome, 0, 1)?.ok)
+    assert.isNull(verdictOf(end, "client-abort", 0))
+    assert.isTrue(verdictOf(end, end.outcome, 0)?.ok)
   })
 })

@@ -13,8 +13,8 @@ import * as TargetToken from "./targetToken.ts"
 /** How long STREAM_RECOVERY_ENABLED holds the first bytes, ms. */
 const recoveryHoldMs = 250
 
-/** Takes the body of the try, which has no other use. `client`: where the answer goes; `attempt`: 1 for the first call of the request. */
-export const of = (one: Try, inbound: Inbound, services: Services, client: AttemptClient, resumption: Resumption | null, attempt: number, continues: boolean): AttemptOptions => {
+/** Takes the body of the try, which has no other use. `client`: where the answer goes; `attempt`: 1 for the first call of the request; `at`: when it begins, ms. */
+export const of = (one: Try, inbound: Inbound, services: Services, client: AttemptClient, resumption: Resumption | null, attempt: number, continues: boolean, at: number): AttemptOptions => {
   const { requestedAt, target, token } = one
   const body = one.body as Body
   one.body = null
@@ -23,7 +23,7 @@ export const of = (one: Try, inbound: Inbound, services: Services, client: Attem
   const asked = inbound.askedBy?.() ?? null
   const policy = policyAt(inbound.route.policy, target)
   return {
-    start: RequestFacts.startOf(inbound, target, services, attempt),
+    start: RequestFacts.startOf(inbound, target, services, attempt, at),
     target,
     body,
     query: asked === null ? inbound.queryFor?.(target) ?? "" : `${target.path.includes("?") ? "&" : "?"}${asked}`,
@@ -36,7 +36,7 @@ export const of = (one: Try, inbound: Inbound, services: Services, client: Attem
     continues,
     stream: inbound.stream,
     forwardUsage: inbound.forwardUsage,
-    timeouts: RequestFacts.timeoutsOf(inbound.timeouts ?? services.limits.timeouts, policy, inbound.since === undefined ? attempt : attempt + 1, requestedAt, services.now),
+    timeouts: RequestFacts.timeoutsOf(inbound.timeouts ?? services.limits.timeouts, policy, inbound.since === undefined ? attempt : attempt + 1, requestedAt, at),
     holdMs: inbound.recovery.holds ? recoveryHoldMs : 0,
     now: services.now,
     client,

@@ -137,7 +137,7 @@ export const serve = <Head extends RequestHead, C extends Stages.AdmittedCall>(
 ): Served | PublicError => {
   const own = operation.serve?.(clientRequest, call, planned, waited) ?? null
   if (own !== null) return own
-  const inbound = new PlannedRequest(services, operation, clientRequest, call, planned, operation.encode(call, planned, clientRequest, services.request.now()))
+  const inbound = new PlannedRequest(services, operation, clientRequest, call, planned, operation.encode(call, planned, clientRequest, services.request.now))
   return new RequestActor(services.request, waited === undefined ? inbound : Inbound.changed(inbound, { since: waited.since }))
 }
 

@@ -96,7 +96,7 @@ export interface Operation<Head extends RequestHead, C extends AdmittedCall = Ad
   readonly stages?: (all: ReadonlyArray<Stage>) => ReadonlyArray<Stage>
   /** What its actors work with, where that is not what all others do. */
   readonly services?: (services: Services) => Services
-  readonly encode: (call: C, planned: Planned, clientRequest: ClientRequest, now: number) => Encoding
+  readonly encode: (call: C, planned: Planned, clientRequest: ClientRequest, now: () => number) => Encoding
   /** True for a route that asks several targets with the same request: it holds what it makes of the body for each. */
   readonly asksSeveral?: (route: Route) => boolean
   /** Serves the request in its own way; null = by one request actor. */
