@@ -4,6 +4,7 @@
  * An entry costs a list insert and a list removal, never a native timer. A deadline that only moves later is not moved in the
  * wheel: the entry is asked for its true deadline when its slot comes up, and goes back if it is not due yet.
  */
+import { performance } from "node:perf_hooks"
 import * as Ticker from "#actors/Ticker.ts"
 
 /** Resolution in ms: a deadline ends at its time or at most two ticks later (the interval is not aligned with the slots). */

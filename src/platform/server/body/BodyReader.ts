@@ -4,6 +4,7 @@
  * The native server drops a body without a listener, so the reader listens from the first turn on and keeps what arrives until a
  * consumer asks; past a bound it stops reading from the socket.
  */
+import { Buffer } from "node:buffer"
 import type { Arriving } from "#src/platform/server/uws/Arrivals.ts"
 import type { BodyOwner } from "./BodyOwner.ts"
 import { type BodyFlow, type BodySink, unguarded } from "./bodySink.ts"

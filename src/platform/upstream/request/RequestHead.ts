@@ -1,4 +1,5 @@
 /** The request side of HTTP/1.1: a head is checked and formatted once, and leaves with a small body in one write. */
+import { Buffer } from "node:buffer"
 import type { Socket } from "node:net"
 import type { UpstreamRequest } from "#actors/request/ports/Upstream.ts"
 import { extend, hopsHeader } from "#schemas/hops.ts"
