@@ -56,7 +56,7 @@ export class RequestActor implements Waiting, TryOwner {
   private currentTarget: Target
   /** Events that are being handled, one inside the other. */
   private depth = 0
-  /** When the newest event came, ms: all that follows from it reads the clock no more. */
+  /** When the newest event came, ms. What follows from it at once has its time, but a call: its body was made meanwhile. */
   private at = 0
   private goneCode: RequestFacts.GoneCode = "client_closed_request"
   private readonly waits = new RequestWaits(this)
@@ -286,7 +286,7 @@ export class RequestActor implements Waiting, TryOwner {
 
   private call(one: Try, attempt: number, continues: boolean): void {
     one.stopWaiting = null
-    one.call(CallOptions.of(one, this.inbound, this.services, this.reply.stream, this.resumption, attempt, continues, this.at), this.services)
+    one.call(CallOptions.of(one, this.inbound, this.services, this.reply.stream, this.resumption, attempt, continues, this.services.now()), this.services)
   }
 
   speaks({ id }: Try): void {

@@ -22,6 +22,8 @@ import * as Formats from "#src/wire/formats.ts"
 const face = Formats.faceOf(ChatCompletions.client, true)
 const dialect = Formats.dialectOf(ChatCompletions.client, ChatCompletions.upstream, { model: "p/m", request: {}, makeId: () => "x", now: () => 1 })
 const TICK = 10
+/** What making a body takes, ms. */
+const MAKING = 1
 /** Ticks after which the client of a request that still runs leaves. */
 const END = 60
 
@@ -192,6 +194,7 @@ const play = (world: World) => Effect.gen(function*() {
     },
     bodyFor: (target) => {
       current = target
+      now += MAKING
       return scriptOf(target).kind === "unsaid" ? Errors.make("unsupported_feature", "cannot be said") : new Uint8Array()
     },
     continuationFor: () => new Uint8Array(), omittedFor: () => [], dialectFor: () => dialect, headersFor: () => [], promptText: () => "",
@@ -224,6 +227,8 @@ describe("a request over any targets", () => {
     // One row per wire call, told to who goes along; nothing is left running.
     assert.deepStrictEqual(rows.map(({ attemptId }) => attemptId).sort(), [...opened].sort())
     assert.deepStrictEqual([...settled].sort(), [...opened].sort())
+    // The time that making a body takes is not its upstream's.
+    for (const { phases } of rows) assert.isAtLeast(phases?.limits ?? Number.NaN, MAKING)
     assert.strictEqual(live, 0)
     assert.strictEqual(released.length, passes)
     assert.isAtMost(opened.length, world.maxAttempts)
