@@ -12,6 +12,7 @@ import { HeadBeginning, noBeginning } from "./HeadBeginning.ts"
 import { boundedHeadBytes, hasLength, headTail, isBodyless, statusLine } from "./responseHead.ts"
 import { bytesOf, HIGH_WATER_BYTES, SendQueue } from "./sending/SendQueue.ts"
 import { SizedBody } from "./sending/SizedBody.ts"
+import { writeInCork } from "./sending/wholeInCork.ts"
 
 /** Most bytes in one cork; the native buffer holds 16 KiB. */
 export const CORK_BYTES = 14 * 1024
@@ -143,13 +144,9 @@ export abstract class Outgoing {
   }
 
   end(chunk?: Uint8Array | string): void {
-    if (this.state !== STARTED) {
-      if (this.state === OPEN) throw new Error("Exchange.end came before start: use respond for a whole response")
-      return
-    }
-    if (chunk !== undefined && chunk.length > 0) {
-      ;(this.queue ??= new SendQueue()).push(bytesOf(chunk))
-    }
+    if (this.state === OPEN) throw new Error("Exchange.end came before start: use respond for a whole response")
+    if (this.state !== STARTED) return
+    if (chunk !== undefined && chunk.length > 0) (this.queue ??= new SendQueue()).push(bytesOf(chunk))
     this.state = ENDING
     this.flush()
   }
@@ -157,20 +154,20 @@ export abstract class Outgoing {
   respond(status: number, headers: ReadonlyArray<string>, body: Uint8Array | string): void {
     if (this.state === DONE) return
     this.prepareHead(status, headers)
-    if (this.closesOverBody) {
-      this.state = ENDING
-      this.dropBody(() => this.leaveParser(() => this.sendWhole(body)))
-    } else if (this.final) this.leaveFinally(() => this.sendWhole(body))
+    if (this.closesOverBody || this.final) this.respondLater(body)
     else this.sendWhole(body)
   }
 
   /**
    * The native parser continues with the bytes after a request as soon as that is answered, even when its answer closes the connection.
    * While no answer is given it closes the connection over them: a final response waits until the parser has returned.
+   * A function of its own, because closures make a scope for every response that passes by.
    */
-  private leaveFinally(send: () => void): void {
+  private respondLater(body: Uint8Array | string): void {
+    const send = (): void => this.leaveParser(() => this.sendWhole(body))
     this.state = ENDING
-    this.leaveParser(send)
+    if (this.closesOverBody) this.dropBody(send)
+    else send()
   }
 
   private sendWhole(body: Uint8Array | string): void {
@@ -185,11 +182,14 @@ export abstract class Outgoing {
       return this.flush()
     }
     this.unpause()
-    this.res.cork(() => {
-      this.writeHead()
-      this.res.end(body, this.closing())
-    })
+    writeInCork(this, this.res, body)
     this.over()
+  }
+
+  /** To be called in a cork. */
+  writeWhole(body: Uint8Array | string): void {
+    this.writeHead()
+    this.res.end(body, this.closing())
   }
 
   /** Like `respond` to a HEAD request when the length is known but not the bytes. */
@@ -197,8 +197,9 @@ export abstract class Outgoing {
     if (this.state === DONE) return
     this.prepareHead(status, headers)
     const shown = hasLength(status) ? length : undefined
-    if (this.final) this.leaveFinally(() => this.sendBodyless(shown))
-    else this.sendBodyless(shown)
+    if (!this.final) return this.sendBodyless(shown)
+    this.state = ENDING
+    this.leaveParser(() => this.sendBodyless(shown))
   }
 
   /** Forgets what was not sent. */
@@ -274,8 +275,7 @@ export abstract class Outgoing {
     const { queue } = this
     if (isBodyless(this.method, this.status)) {
       queue?.clear()
-      if (this.state === ENDING) return this.sendBodyless(undefined)
-      return this.release()
+      return this.state === ENDING ? this.sendBodyless(undefined) : this.release()
     }
     while (queue !== undefined && queue.bytes > 0) {
       const batch = queue.take(this.head === undefined ? CORK_BYTES : CORK_BYTES - this.headBytes)

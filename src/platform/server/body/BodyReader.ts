@@ -66,7 +66,7 @@ export class BodyReader implements Arriving {
     this.res = res
     this.declared = declared
     this.owner = owner
-    res.onData(this.onData)
+    res.onData(this.arrive.bind(this))
   }
 
   /** Hands over all of it. Later calls get the same bytes again. */
@@ -228,7 +228,7 @@ export class BodyReader implements Arriving {
     }
   }
 
-  private readonly onData = (chunk: ArrayBuffer, isLast: boolean): void => {
+  private arrive(chunk: ArrayBuffer, isLast: boolean): void {
     const bytes = chunk.byteLength
     const { arrivals } = this.owner
     const isLarge = this.declared === -1 || this.declared > SHARED_BYTES

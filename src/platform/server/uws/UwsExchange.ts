@@ -99,7 +99,8 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
     // Its end is where the native decoder believes it to be, which takes line feeds without carriage returns and does not look at the
     // two bytes behind a chunk: nothing behind such a body may be read as a request.
     if (framed === CHUNKED || this.fault !== undefined) this.closeConnection = true
-    res.onAborted(() => this.nativeAborted())
+    // Bound, like the reader's: an arrow function keeps a scope beside itself.
+    res.onAborted(this.nativeAborted.bind(this))
     host.live.add(this)
   }
 
@@ -135,19 +136,24 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
   readBody(limit: number, done: BodyDone): void {
     const coded = this.header("content-encoding")
     if (coded === undefined || this.decompressed) this.collect(limit, done)
-    else this.readCoded(coded, limit, (body, failure) => this.guard(() => done(body, failure)))
+    else this.readCoded(coded, limit, done)
   }
 
   private collect(limit: number, done: BodyDone): void {
     const reader = this.bodyReader()
-    if (reader !== undefined) return reader.collect(limit, done)
+    if (reader === undefined) this.collectNothing(done)
+    else reader.collect(limit, done)
+  }
+
+  private collectNothing(done: BodyDone): void {
     this.guard(() => {
       if (this.state < ENDING) done(new Uint8Array(0), null)
       else done(null, "aborted")
     })
   }
 
-  private readCoded(header: string, limit: number, done: BodyDone): void {
+  private readCoded(header: string, limit: number, told: BodyDone): void {
+    const done: BodyDone = (body, failure) => this.guard(() => told(body, failure))
     const codings = ContentCoding.parse(header)
     if (codings === null) return done(null, "coding")
     this.collect(limit, (bytes, failure) => {
