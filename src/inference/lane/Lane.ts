@@ -10,7 +10,7 @@ import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import * as Stages from "#src/inference/lane/stages/Stages.ts"
 import * as Waits from "#src/inference/lane/stages/Waits.ts"
 import * as PreviousResponses from "#src/inference/ports/PreviousResponses.ts"
-import type { DirectRoute, Exchange } from "#src/platform/server/Exchange.ts"
+import type { AbortReason, DirectRoute, Exchange } from "#src/platform/server/Exchange.ts"
 import { releaseNothing } from "#src/platform/structures/HeldBytes.ts"
 import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
 import type { Question } from "#src/routing/Router.ts"
@@ -25,59 +25,81 @@ export const route = <Head extends RequestHead, C extends Stages.AdmittedCall>(g
   const services = operation.services === undefined ? given : { ...given, request: operation.services(given.request) }
   const stages = operation.stages === undefined ? services.stages : operation.stages(services.stages)
   return (exchange) => {
+    const passage = new Passage(exchange, services, operation, stages)
     // Registered before anything can wait: the front end requires it, and an abort before the plan costs nothing upstream.
-    let request: Served | null = null
-    let gone: (() => void) | null = null
-    let onLeft: Stages.AdmittedCall["onLeft"]
-    let isDetached = false
-    exchange.onAbort((reason) => {
-      if (request === null) gone?.()
-      else if (reason === "shutdown") request.shutDown()
-      else if (isDetached) return
-      else if (onLeft === undefined) request.clientLeft(reason === "slow-reader")
-      else {
-        const left = request
-        onLeft(() => left.clientLeft(reason === "slow-reader"))
-      }
-    })
-    Intake.take(exchange, services, operation, (taken) => {
-      const call = open(services, operation, exchange, taken, (listener) => {
-        gone = listener
-      })
-      if (call instanceof PublicError) {
-        taken.refuse(call)
-        return
-      }
-      const start = (passed: C, waited?: Waits.Waited): void => {
-        const planned = plan(services, operation, exchange, passed)
-        if (planned instanceof PublicError) {
-          Waits.waitOrRefuse(services.waits, planned, passed, waited, start)
-          return
-        }
-        const releaseBytes = takeOver(services, operation, exchange, passed, planned)
-        if (releaseBytes instanceof PublicError) {
-          passed.refuse(releaseBytes)
-          return
-        }
-        planned.prompt.onRelease = releaseBytes
-        const served = serve(services, operation, exchange, passed, planned, waited)
-        if (served instanceof PublicError) {
-          releaseBytes()
-          passed.refuse(served)
-          return
-        }
-        request = served
-        onLeft = passed.onLeft
-        services.live.add(served)
-        const fiber = services.fork(served.run)
-        served.attach(fiber)
-        if (releaseBytes !== releaseNothing) fiber.addObserver(releaseBytes)
-        isDetached = passed.detached !== undefined
-        // It left while a stage waited, and others want the answer: from now on there is a request to end.
-        if (isDetached || (onLeft !== undefined && exchange.closed)) leave(served, passed)
-      }
-      Stages.pass(stages, call, start)
-    })
+    exchange.onAbort(passage.left.bind(passage))
+    passage.take()
+  }
+}
+
+/** One request on its way to its actor, and what becomes of it when its client leaves. It keeps nothing of the body. */
+class Passage<Head extends RequestHead, C extends Stages.AdmittedCall> extends Intake.Arrival {
+  private readonly lane: LaneServices
+  private readonly operation: Operation<Head, C>
+  private readonly stages: ReadonlyArray<Stages.Stage>
+  /** Null until it is planned. */
+  private served: Served | null = null
+  /** What a stage that waits does when the client leaves. */
+  private gone: (() => void) | null = null
+  private onLeft: Stages.AdmittedCall["onLeft"]
+  private isDetached = false
+
+  constructor(exchange: Exchange, lane: LaneServices, operation: Operation<Head, C>, stages: ReadonlyArray<Stages.Stage>) {
+    super(exchange, lane, operation)
+    this.lane = lane
+    this.operation = operation
+    this.stages = stages
+  }
+
+  /** The exchange was aborted. */
+  left(reason: AbortReason): void {
+    const { onLeft, served } = this
+    if (served === null) this.gone?.()
+    else if (reason === "shutdown") served.shutDown()
+    else if (this.isDetached) return
+    else if (onLeft === undefined) served.clientLeft(reason === "slow-reader")
+    else onLeft(() => served.clientLeft(reason === "slow-reader"))
+  }
+
+  protected override taken(taken: Intake.AdmittedRequest): void {
+    const { exchange, lane, operation, stages } = this
+    const call = open(lane, operation, exchange, taken, this.refuse.bind(this), this.waits.bind(this))
+    if (call instanceof PublicError) this.refuse(call)
+    else Stages.pass(stages, call, this.start.bind(this))
+  }
+
+  private waits(listener: () => void): void {
+    this.gone = listener
+  }
+
+  private start(passed: C, waited?: Waits.Waited): void {
+    const { exchange, lane, operation } = this
+    const planned = plan(lane, operation, exchange, passed)
+    if (planned instanceof PublicError) {
+      Waits.waitOrRefuse(lane.waits, planned, passed, waited, this.start.bind(this))
+      return
+    }
+    const releaseBytes = takeOver(lane, operation, exchange, passed, planned)
+    if (releaseBytes instanceof PublicError) {
+      passed.refuse(releaseBytes)
+      return
+    }
+    planned.prompt.onRelease = releaseBytes
+    const served = serve(lane, operation, exchange, passed, planned, waited)
+    if (served instanceof PublicError) {
+      releaseBytes()
+      passed.refuse(served)
+      return
+    }
+    this.served = served
+    this.onLeft = passed.onLeft
+    lane.live.add(served)
+    const fiber = lane.fork(served.run)
+    served.attach(fiber)
+    if (releaseBytes !== releaseNothing) fiber.addObserver(releaseBytes)
+    this.isDetached = passed.detached !== undefined
+    // It left while a stage waited, and others want the answer: from now on there is a request to end.
+    if (this.isDetached || (this.onLeft !== undefined && exchange.closed)) leave(served, passed)
   }
 }
 
@@ -110,10 +132,11 @@ const noInterceptors: Stages.AdmittedCall["interceptors"] = []
 
 /** Reads the path and the head. */
 const open = <Head extends RequestHead, C extends Stages.AdmittedCall>(
-  services: LaneServices, operation: Operation<Head, C>, exchange: Exchange, taken: Intake.AdmittedRequest, onGone: Stages.AdmittedCall["onGone"]
+  services: LaneServices, operation: Operation<Head, C>, exchange: Exchange, taken: Intake.AdmittedRequest,
+  refuse: Stages.AdmittedCall["refuse"], onGone: Stages.AdmittedCall["onGone"]
 ): C | PublicError => {
   const { codec, endpoint } = operation
-  const { asked, body, form, key, refuse, tags } = taken
+  const { asked, body, form, key, tags } = taken
   let { large, parsed } = taken
   if (operation.fromPath !== undefined) {
     const said = operation.fromPath(exchange.path, parsed, services.router().planner.aliasOf)
