@@ -74,7 +74,7 @@ export class Ensemble implements LiveRequest {
   private readonly clientStream: ClientStream | null
   private readonly startedAt: number
   private readonly calls = new Map<RequestActor, { readonly part: EnsemblePart; readonly fiber: Fiber.Fiber<void> }>()
-  private fiber: Fiber.Fiber<void> | null = null
+  private fiber: Fiber.Fiber<unknown, unknown> | null = null
   private handedOver = false
   private answered = false
   private gone = false
@@ -102,7 +102,10 @@ export class Ensemble implements LiveRequest {
     services.telemetry.requestStarted(inbound.endpoint, inbound.stream)
   }
 
-  readonly run: Effect.Effect<void> = Effect.onExit(Effect.suspend(() => this.work(this)), (exit) => Effect.sync(() => this.close(exit)))
+  readonly run: Effect.Effect<void> = Effect.onExit(Effect.suspend(() => {
+    this.fiber = Fiber.getCurrent() ?? null
+    return this.work(this)
+  }), (exit) => Effect.sync(() => this.close(exit)))
 
   get attempts(): number {
     return this.tally.attempts
@@ -110,10 +113,6 @@ export class Ensemble implements LiveRequest {
 
   /** Its last call has it. */
   readonly outputText = ""
-
-  attach(fiber: Fiber.Fiber<void>): void {
-    this.fiber = fiber
-  }
 
   get interrupted(): Effect.Effect<void> {
     return this.fiber === null ? Effect.void : Fiber.interrupt(this.fiber)

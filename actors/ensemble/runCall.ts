@@ -20,7 +20,6 @@ export const runCall = ({ fork, live }: CallServices, services: Services, inboun
     const actor = new RequestActor(services, inbound)
     live.add(actor)
     const fiber = fork(actor.run)
-    actor.attach(fiber)
     hooks.began?.(actor, fiber)
     fiber.addObserver(() => resume(Effect.succeed(actor)))
     return Effect.suspend(() => {

@@ -59,7 +59,8 @@ export class RequestActor implements Waiting, TryOwner {
   /** When the newest event came, ms. What follows from it at once has its time, but a call: its body was made meanwhile. */
   private at = 0
   private goneCode: RequestFacts.GoneCode = "client_closed_request"
-  private readonly waits = new RequestWaits(this)
+  /** Null while nothing was waited for. */
+  private waiting: RequestWaits | null = null
   fiber: Fiber.Fiber<unknown, unknown> | null = null
   private resume: ((effect: Effect.Effect<void>) => void) | null = null
   /** What was thrown: no further intent is run, and the fiber fails with it. */
@@ -76,14 +77,12 @@ export class RequestActor implements Waiting, TryOwner {
     services.telemetry.requestStarted(inbound.endpoint, inbound.stream)
   }
 
-  /** The whole exchange as one effect; the caller hands its fiber to `attach`. A finalizer beside `close` would cost 0.3 kB. */
+  /** The whole exchange as one effect. A finalizer beside `close` would cost 0.3 kB. */
   get run(): Effect.Effect<void> {
-    return Effect.onExitPrimitive(Effect.withFiber<void>((fiber) => {
-      this.fiber = fiber
-      return Effect.callback<void>((resume) => {
-        this.resume = resume
-        this.hear(started)
-      })
+    return Effect.onExitPrimitive(Effect.callback<void>((resume) => {
+      this.fiber = Fiber.getCurrent() ?? null
+      this.resume = resume
+      this.hear(started)
     }), (exit) => void this.close(exit))
   }
 
@@ -107,10 +106,6 @@ export class RequestActor implements Waiting, TryOwner {
   /** Says something on a stream that is silent; called a few times a second. */
   beat(now: number): void {
     if (!this.state.clientGone && !this.state.shuttingDown) this.reply.beat(now, this.currentTarget, this.state.attempts)
-  }
-
-  attach(fiber: Fiber.Fiber<void>): void {
-    this.fiber = fiber
   }
 
   /** Interrupts the fiber and waits for its end. */
@@ -235,6 +230,10 @@ export class RequestActor implements Waiting, TryOwner {
         this.abandon()
         return null
     }
+  }
+
+  private get waits(): RequestWaits {
+    return this.waiting ??= new RequestWaits(this)
   }
 
   private tryOf(id: number): Try {
@@ -376,7 +375,7 @@ export class RequestActor implements Waiting, TryOwner {
   private close(exit: Exit.Exit<void>): void {
     const { inbound, services } = this
     this.resume = null
-    this.waits.close()
+    this.waiting?.close()
     if (Exit.isFailure(exit)) this.end(exit.cause)
     const now = services.now()
     const { attempts, clientGone, refusal } = this.state

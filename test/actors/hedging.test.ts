@@ -201,7 +201,6 @@ const play = (world: World) => Effect.gen(function*() {
     release: () => undefined, responseHeaders: () => [], errorHeaders: () => []
   })
   const fiber = yield* Effect.forkChild(actor.run, { startImmediately: true })
-  actor.attach(fiber)
   for (let tick = 0; tick <= END + 20 && fiber.pollUnsafe() === undefined; tick++) {
     now = tick * TICK
     for (let i = 0; i < due.length; i++) {

@@ -96,7 +96,6 @@ export const make = (services: ConversationServices): EvalCalls["Service"] => {
       if (served instanceof PublicError) return refuse(served)
       services.live.add(served)
       const fiber = services.fork(served.run)
-      served.attach(fiber)
       gone = () => served.clientLeft(false)
       fiber.addObserver(over)
     })

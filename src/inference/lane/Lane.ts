@@ -95,7 +95,6 @@ class Passage<Head extends RequestHead, C extends Stages.AdmittedCall> extends I
     this.onLeft = passed.onLeft
     lane.live.add(served)
     const fiber = lane.fork(served.run)
-    served.attach(fiber)
     if (releaseBytes !== releaseNothing) fiber.addObserver(releaseBytes)
     this.isDetached = passed.detached !== undefined
     // It left while a stage waited, and others want the answer: from now on there is a request to end.
