@@ -9,18 +9,32 @@ import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 const noNotes: ReadonlyArray<AttemptNote> = []
 const noSkips: ReadonlyArray<SkipNote> = []
 
+const noteOf = (index: number, status: number, { errorCode: code, latencyMs: ms }: LedgerRow): AttemptNote => ({ index, status, code, ms })
+
 export class History implements RouteNotes {
-  notes: ReadonlyArray<AttemptNote> = noNotes
   /** Targets that were passed over, once the first one did not answer. */
   skips: ReadonlyArray<SkipNote> = noSkips
   /** The newest row that says something of the request. */
   newest: LedgerRow | null = null
   private bytesOut = 0
+  /** Of the first attempt, whose note is made when it is asked for: that of most requests never is. */
+  private index = 0
+  private status = 0
+  private first: LedgerRow | null = null
+  private made: ReadonlyArray<AttemptNote> | null = null
 
-  note(index: number, end: AttemptEnd, row: LedgerRow): void {
-    const note = { index, status: end.upstreamStatus, code: row.errorCode, ms: row.latencyMs }
-    // A list of its size: one that grows takes room for seventeen.
-    this.notes = this.notes.length === 0 ? [note] : [...this.notes, note]
+  get notes(): ReadonlyArray<AttemptNote> {
+    return this.first === null ? noNotes : this.made ??= [noteOf(this.index, this.status, this.first)]
+  }
+
+  note(index: number, { upstreamStatus }: AttemptEnd, row: LedgerRow): void {
+    if (this.first !== null) {
+      this.made = [...this.notes, noteOf(index, upstreamStatus, row)]
+      return
+    }
+    this.index = index
+    this.status = upstreamStatus
+    this.first = row
   }
 
   count(end: AttemptEnd, row: LedgerRow): void {
@@ -37,6 +51,6 @@ export class History implements RouteNotes {
     inbound: Inbound, refusal: PublicError | null, attempts: number, startedAt: number, now: number, headSent: boolean, goneCode: RequestFacts.GoneCode | null
   ): RequestSummary {
     const summary = RequestFacts.summaryOf(inbound, this.newest, this.bytesOut, refusal, attempts, startedAt, now, headSent, goneCode)
-    return this.completed && this.notes.length < 2 && this.skips.length === 0 ? summary : { ...summary, route: inbound.route.line(this) }
+    return this.completed && (this.made === null || this.made.length < 2) && this.skips.length === 0 ? summary : { ...summary, route: inbound.route.line(this) }
   }
 }

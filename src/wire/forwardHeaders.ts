@@ -81,8 +81,8 @@ export const isSafeName = (name: string): boolean => nameToken.test(name)
 const rememberedNames = 256
 
 /** A decision about header names in lower case, kept for the names as they were spelled. */
-const deciding = (decide: (name: string) => string | null): (name: string) => string | null => {
-  const known = new Map<string, string | null>()
+const deciding = <A>(decide: (name: string) => A | null): (name: string) => A | null => {
+  const known = new Map<string, A | null>()
   return (spelled) => {
     const kept = known.get(spelled)
     if (kept !== undefined) return kept
@@ -94,30 +94,40 @@ const deciding = (decide: (name: string) => string | null): (name: string) => st
 
 const none: ReadonlyArray<string> = []
 
-/** Most requests and answers have no header that crosses, and share the empty list. */
-const select = (headers: ReadonlyArray<string>, rename: (name: string) => string | null, but: string | null = null): ReadonlyArray<string> => {
-  let out: Array<string> | null = null
-  for (let i = 0; i + 1 < headers.length && (out === null || out.length < maxHeaders * 2); i += 2) {
-    const name = rename(headers[i] ?? "")
-    if (name === null || name === but) continue
-    const value = safeValue(headers[i + 1] ?? "")
-    if (value === null || value === "") continue
-    if (out === null) out = [name, value]
-    else out.push(name, value)
-  }
-  return out ?? none
-}
+/** Those of one head that cross; kept, because a list that grows takes more room than the headers need. */
+const crossing: Array<string> = []
+
+/** Most heads have no header that crosses, and share the empty list. */
+const crossed = (count: number): ReadonlyArray<string> => count === 0 ? none : crossing.slice(0, count)
 
 const ofRequest = deciding((name) =>
   requestAllowed.has(name) || (isSafeName(name) && requestPrefixes.some((prefix) => name.startsWith(prefix))) ? name : null)
 
-const ofResponse = deciding((name) =>
-  responseAllowed.has(name) || (isSafeName(name) && responsePrefixes.some((prefix) => name.startsWith(prefix))) ? name : null)
+/** How a header of an upstream's answer crosses. */
+interface OfAnswer {
+  /** Null: not under its own name. */
+  readonly name: string | null
+  readonly isId: boolean
+}
 
-const ofUpstreamId = deciding((name) => upstreamIds.has(name) ? name : null)
+const ofResponse = deciding((name): OfAnswer | null => {
+  const isId = upstreamIds.has(name)
+  const isAllowed = responseAllowed.has(name) || (isSafeName(name) && responsePrefixes.some((prefix) => name.startsWith(prefix)))
+  return isAllowed || isId ? { name: isAllowed ? name : null, isId } : null
+})
 
 /** What of a client's request headers goes to the upstream; the adapter of the provider adds credentials and content headers itself. */
-export const toUpstream = (headers: ReadonlyArray<string>): ReadonlyArray<string> => select(headers, ofRequest)
+export const toUpstream = (headers: ReadonlyArray<string>): ReadonlyArray<string> => {
+  let count = 0
+  for (let i = 0; i + 1 < headers.length && count < maxHeaders * 2; i += 2) {
+    const name = ofRequest(headers[i] as string)
+    const value = name === null ? null : safeValue(headers[i + 1] as string)
+    if (name === null || value === null || value === "") continue
+    crossing[count++] = name
+    crossing[count++] = value
+  }
+  return crossed(count)
+}
 
 /**
  * The vendor of a header, by the prefix of its name. Such headers cross only where the client's format is the upstream's: they
@@ -214,10 +224,21 @@ const indexOfName = (headers: ReadonlyArray<string>, name: string): number => {
 
 /** What of an upstream's response headers goes to the client, but the one that is named. */
 export const toClient = (headers: ReadonlyArray<string>, but: string | null = null): ReadonlyArray<string> => {
-  const allowed = select(headers, ofResponse, but)
+  let count = 0
+  let id: string | null = null
   for (let i = 0; i + 1 < headers.length; i += 2) {
-    const id = ofUpstreamId(headers[i] as string) === null ? null : safeValue(headers[i + 1] as string)
-    if (id !== null && id !== "") return [...allowed, upstreamIdHeader, id]
+    const crosses = ofResponse(headers[i] as string)
+    if (crosses === null || (but !== null && crosses.name === but)) continue
+    const value = safeValue(headers[i + 1] as string)
+    if (value === null || value === "") continue
+    if (crosses.isId) id ??= value
+    if (crosses.name === null || count >= maxHeaders * 2) continue
+    crossing[count++] = crosses.name
+    crossing[count++] = value
   }
-  return allowed
+  if (id !== null) {
+    crossing[count++] = upstreamIdHeader
+    crossing[count++] = id
+  }
+  return crossed(count)
 }

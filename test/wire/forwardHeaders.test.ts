@@ -48,6 +48,16 @@ describe("headers to the client", () => {
     expect(ForwardHeaders.toClient(["x-ratelimit-a\r\nevil", "1", "x-ratelimit-a b", "1"])).toEqual([])
   })
 
+  it("tell an id whose own name stays behind, with and without a header that is left out, and behind any number of others", () => {
+    for (const [name, others] of [["x-amzn-requestid", []], ["X-Goog-Request-Id", ["content-type", "text/html", "server", "x"]]] as const) {
+      expect(ForwardHeaders.toClient([...others, name, " 9 ", "x-amzn-requestid", "second"], "content-type")).toEqual(["x-upstream-request-id", "9"])
+      expect(ForwardHeaders.toClient([name, "9"])).toEqual(["x-upstream-request-id", "9"])
+      expect(ForwardHeaders.toClient([name, "bad\nvalue", name, ""])).toEqual([])
+    }
+    const many = Array.from({ length: 500 }, (_, i) => [`x-ratelimit-${i}`, "1"]).flat()
+    expect(ForwardHeaders.toClient([...many, "x-request-id", "last"]).slice(-2)).toEqual(["x-upstream-request-id", "last"])
+  })
+
   it("say why each row is there", () => {
     for (const reason of [...ForwardHeaders.requestAllowed.values(), ...ForwardHeaders.responseAllowed.values()]) expect(reason.length).toBeGreaterThan(15)
   })

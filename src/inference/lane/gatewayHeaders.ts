@@ -44,20 +44,20 @@ const beginningOf = (strategy: string, provider: string): string => {
 
 const decision = ({ latencyMs, strategy, target }: ResponseFacts): string => beginningOf(strategy, target.providerAlias) + Math.round(latencyMs)
 
-const routed = (headers: Array<string>, facts: ResponseFacts): void => {
+const routed = (headers: Array<string>, facts: ResponseFacts): ReadonlyArray<string> => {
   headers.push(
     "X-Gateway-Decision", decision(facts),
     "X-Gateway-Model", facts.target.publicModel,
     "X-Gateway-Provider", facts.target.providerAlias,
     "X-Gateway-Compression", "off; source=off"
   )
-  rarely(headers, facts)
+  return rarely(headers, facts)
 }
 
-const rarely = (headers: Array<string>, facts: ResponseFacts): void => {
+const rarely = (headers: Array<string>, facts: ResponseFacts): ReadonlyArray<string> => {
   if (facts.fallbackAttempts > 0) headers.push("X-Gateway-Fallback-Attempts", String(facts.fallbackAttempts))
   if (facts.omitted.length > 0) headers.push("X-Gateway-Omitted", omittedText(facts.omitted))
-  forwardUpstream(headers, facts.upstreamHeaders)
+  return withUpstream(headers, facts.upstreamHeaders)
 }
 
 /** The decision with the reasoning effort that was chosen for the request (X-Gateway-Effort: auto). */
@@ -76,9 +76,21 @@ const omittedText = (fields: ReadonlyArray<string>): string => {
 /** Characters of upstream headers that are passed on: a response head is bounded, and an upstream must not fill it. */
 const maxForwarded = 4_096
 
-/** Forwards allow-listed upstream headers; the gateway sets the content type itself. */
-const forwardUpstream = (headers: Array<string>, upstream: ReadonlyArray<string>): void => {
+/** With allow-listed upstream headers; the gateway sets the content type itself. A list that is joined takes the room that it needs. */
+const withUpstream = (headers: ReadonlyArray<string>, upstream: ReadonlyArray<string>): ReadonlyArray<string> => {
   const allowed = ForwardHeaders.toClient(upstream, "content-type")
+  return allowed.length === 0 ? headers : headers.concat(lengthOf(allowed) <= maxForwarded ? allowed : fitting(allowed))
+}
+
+const lengthOf = (texts: ReadonlyArray<string>): number => {
+  let length = 0
+  for (const text of texts) length += text.length
+  return length
+}
+
+/** Those that fit. */
+const fitting = (allowed: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const headers: Array<string> = []
   let room = maxForwarded
   for (let i = 0; i < allowed.length; i += 2) {
     const name = allowed[i] as string
@@ -87,6 +99,7 @@ const forwardUpstream = (headers: Array<string>, upstream: ReadonlyArray<string>
     room -= name.length + value.length
     headers.push(name, value)
   }
+  return headers
 }
 
 /**
@@ -117,8 +130,7 @@ export const ofStream = (tags: RequestTags, facts: ResponseFacts, contentType: s
   const headers = common(tags)
   headers.push("Content-Type", contentType, "Cache-Control", "no-cache, no-transform", "X-Accel-Buffering", "no")
   if (progress) headers.push("X-Gateway-Progress", "enabled")
-  routed(headers, facts)
-  return headers
+  return routed(headers, facts)
 }
 
 /**
@@ -143,8 +155,7 @@ export const ofAnswer = (tags: RequestTags, facts: ResponseFacts): ReadonlyArray
     ]
   const session = tags.sessionTag ?? tags.session
   if (session !== null) headers.push("X-Gateway-Session-Id", session)
-  rarely(headers, facts)
-  return headers
+  return rarely(headers, facts)
 }
 
 export const ofError = (tags: RequestTags, error: PublicError, fallbackAttempts: number): ReadonlyArray<string> => {
@@ -155,6 +166,5 @@ export const ofError = (tags: RequestTags, error: PublicError, fallbackAttempts:
   if (error.code === "provider_circuit_open") headers.push("X-Gateway-Provider-Breaker", "open")
   headers.push(...TerminalErrors.headersOf(error))
   // Our own Retry-After knows of other targets too, so the upstream's stays behind.
-  if (error.upstream !== null) forwardUpstream(headers, error.upstream.headers.filter((_, i, all) => !/^retry-after/i.test(all[i - i % 2] as string)))
-  return headers
+  return error.upstream === null ? headers : withUpstream(headers, error.upstream.headers.filter((_, i, all) => !/^retry-after/i.test(all[i - i % 2] as string)))
 }
