@@ -57,7 +57,7 @@ export interface Direct {
 const noHeaders: ReadonlyArray<string> = []
 
 /** Its calls are recorded by their own request actors. */
-const noNotes: RouteNotes = { notes: [], skips: [] }
+const noNotes: RouteNotes = { tried: 0, notes: [], skips: [] }
 
 /** Error code of the rows of panel members that were too late. */
 const tooLate = "panel_closed"

@@ -16,6 +16,7 @@ export class History implements RouteNotes {
   skips: ReadonlyArray<SkipNote> = noSkips
   /** The newest row that says something of the request. */
   newest: LedgerRow | null = null
+  tried = 0
   private bytesOut = 0
   /** Of the first attempt, whose note is made when it is asked for: that of most requests never is. */
   private index = 0
@@ -28,6 +29,7 @@ export class History implements RouteNotes {
   }
 
   note(index: number, { upstreamStatus }: AttemptEnd, row: LedgerRow): void {
+    this.tried++
     if (this.first !== null) {
       this.made = [...this.notes, noteOf(index, upstreamStatus, row)]
       return
@@ -51,6 +53,6 @@ export class History implements RouteNotes {
     inbound: Inbound, refusal: PublicError | null, attempts: number, startedAt: number, now: number, headSent: boolean, goneCode: RequestFacts.GoneCode | null
   ): RequestSummary {
     const summary = RequestFacts.summaryOf(inbound, this.newest, this.bytesOut, refusal, attempts, startedAt, now, headSent, goneCode)
-    return this.completed && (this.made === null || this.made.length < 2) && this.skips.length === 0 ? summary : { ...summary, route: inbound.route.line(this) }
+    return this.completed && this.tried < 2 && this.skips.length === 0 ? summary : { ...summary, route: inbound.route.line(this) }
   }
 }

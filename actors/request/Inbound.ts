@@ -58,9 +58,20 @@ export interface SkipNote {
 
 /** What became known while the targets were walked; it grows during the request. */
 export interface RouteNotes {
+  /** Attempts so far. */
+  readonly tried: number
+  /** One of each attempt; made when it is asked for. */
   readonly notes: ReadonlyArray<AttemptNote>
   readonly skips: ReadonlyArray<SkipNote>
 }
+
+/** Notes of several calls; both lists may grow. */
+export const notesOf = (notes: ReadonlyArray<AttemptNote>, skips: ReadonlyArray<SkipNote>): RouteNotes => ({
+  get tried() {
+    return notes.length
+  },
+  notes, skips
+})
 
 /** How the targets are walked, and the callbacks about it. A part of it is changed with `changedView`: a spread would lose methods. */
 export interface RouteView {
@@ -72,7 +83,7 @@ export interface RouteView {
   /** Target `index` answered. */
   readonly succeeded: (index: number) => void
   /** Called when the request is over; null when no strategy needs it. `ok` is null for a client that left. */
-  readonly finished: ((ok: boolean | null, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>, latencyMs: number) => void) | null
+  readonly finished: ((ok: boolean | null, notes: RouteNotes, latencyMs: number) => void) | null
   /** Adds what a terminal error of this route says beside its message. */
   readonly terminal: (error: PublicError, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>) => PublicError
   /** What became of the targets, in one short line for the log. */
@@ -211,7 +222,7 @@ export const changedView = (view: RouteView, change: Partial<RouteView>): RouteV
   policy: view.policy,
   lastResort: view.lastResort,
   succeeded: (index) => view.succeeded(index),
-  finished: view.finished === null ? null : (ok, attempts, skipped, latencyMs) => view.finished?.(ok, attempts, skipped, latencyMs),
+  finished: view.finished === null ? null : (ok, notes, latencyMs) => view.finished?.(ok, notes, latencyMs),
   terminal: (error, attempts, skipped) => view.terminal(error, attempts, skipped),
   line: (notes) => view.line(notes),
   ...change

@@ -382,7 +382,7 @@ export class RequestActor implements Waiting, TryOwner {
     const { startedAt } = this.rules
     const goneCode = clientGone ? this.goneCode : null
     services.telemetry.requestSettled(this.history.summary(inbound, refusal, attempts, startedAt, now, this.reply.headSent, goneCode))
-    inbound.route.finished?.(clientGone ? null : this.history.completed, this.history.notes, this.history.skips, now - startedAt)
+    inbound.route.finished?.(clientGone ? null : this.history.completed, this.history, now - startedAt)
     for (const interceptor of inbound.interceptors) interceptor.closed()
     services.closed(this)
   }

@@ -290,10 +290,11 @@ class ReportedRoute implements RouteView {
     this.route.succeeded(index)
   }
 
-  finished(ok: boolean | null, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>, latencyMs: number): void {
+  finished(ok: boolean | null, told: RouteNotes, latencyMs: number): void {
     const { report, requestedModel, requestId, route } = this
     const { combo } = route
-    if (combo === null && attempts.length <= 1 && skipped.length === 0 && route.order.skipped.length === 0 && ok !== false) return
+    if (combo === null && told.tried <= 1 && told.skips.length === 0 && route.order.skipped.length === 0 && ok !== false) return
+    const { notes: attempts, skips: skipped } = told
     const at = report.now()
     const { strategy, order: { order, relaxed, skipped: leftOut } } = route
     // Not the route itself: it would keep its request with it.

@@ -68,17 +68,17 @@ export const begin = (
   /** The notes of one call, with the places that its targets have in the whole. */
   const placed = (candidates: ReadonlyArray<Candidate>, { notes, skips }: RouteNotes): RouteNotes => {
     const place = <A extends { readonly index: number }>(note: A): A => ({ ...note, index: places.get(candidates[note.index] as Candidate) ?? 0 })
-    return { notes: notes.map(place), skips: skips.map(place) }
+    return Inbound.notesOf(notes.map(place), skips.map(place))
   }
-  const noting = (candidates: ReadonlyArray<Candidate>): NonNullable<RouteView["finished"]> => (_ok, tried, passed) => {
-    const { notes, skips } = placed(candidates, { notes: tried, skips: passed })
+  const noting = (candidates: ReadonlyArray<Candidate>): NonNullable<RouteView["finished"]> => (_ok, told) => {
+    const { notes, skips } = placed(candidates, told)
     attempts.push(...notes)
     skipped.push(...skips)
   }
   /** All that was found out, with what the last call says of itself. */
   const allOf = (own: RouteNotes): RouteNotes => {
     const { notes, skips } = placed(last.candidates, own)
-    return { notes: [...attempts, ...notes], skips: [...skipped, ...skips] }
+    return Inbound.notesOf([...attempts, ...notes], [...skipped, ...skips])
   }
   /** A call that writes to the client reports the whole. */
   const telling = (inbound: Inbound.Inbound): Inbound.Inbound => Inbound.changed(inbound, {
@@ -110,7 +110,7 @@ export const begin = (
       lastResort: last.lastResort,
       finished: noting(last.candidates),
       terminal: (error, notes, skips) => {
-        const all = allOf({ notes, skips })
+        const all = allOf(Inbound.notesOf(notes, skips))
         return view.terminal(isPipeline ? Strategies.stepFailed(plan, plan.members.length - 1, error) : error, all.notes, all.skips)
       }
     })),
@@ -131,7 +131,7 @@ export const begin = (
     ...(shadow === null ? {} : { interceptors: [...alone.interceptors, shadow] }),
     ...(since === null ? {} : { since })
   })
-  return new Ensemble(around, inbound, work, (ok, latencyMs) => view.finished?.(ok, attempts, skipped, latencyMs))
+  return new Ensemble(around, inbound, work, (ok, latencyMs) => view.finished?.(ok, Inbound.notesOf(attempts, skipped), latencyMs))
 }
 
 const lastCall = (inbound: Inbound.Inbound, { candidates }: Last, view: RouteView): Inbound.Inbound =>

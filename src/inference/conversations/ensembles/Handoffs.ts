@@ -167,8 +167,8 @@ export const serve = (services: ConversationServices, call: ConversationCall, se
     }
     return ensemble.finish(Inbound.changed(inbound, {
       route: Inbound.changedView(inbound.route, {
-        finished: (ok, attempts, skipped, latencyMs) => {
-          inbound.route.finished?.(ok, attempts, skipped, latencyMs)
+        finished: (ok, notes, latencyMs) => {
+          inbound.route.finished?.(ok, notes, latencyMs)
           if (handedOver !== null) services.report.noteHandoff(inbound.requestId, handedOver)
         }
       })

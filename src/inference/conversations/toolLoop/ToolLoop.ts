@@ -70,12 +70,12 @@ export const begin = (
   const skipped: Array<SkipNote> = []
   const view = Inbound.changedView(inbound.route, {
     terminal: (error) => error,
-    finished: (_ok, tried, passed) => {
-      attempts.push(...tried)
-      skipped.push(...passed)
+    finished: (_ok, { notes, skips }) => {
+      attempts.push(...notes)
+      skipped.push(...skips)
     }
   })
-  const notes = { notes: attempts, skips: skipped }
+  const notes = Inbound.notesOf(attempts, skipped)
   const told = Inbound.changed(inbound, { responseHeaders: (facts) => inbound.responseHeaders(facts, notes) })
 
   /** The answer in the client's words, as a stream where it asked for one. */
@@ -126,5 +126,5 @@ export const begin = (
 
   const around = { services: services.request, fork: services.fork, live: services.live }
   return new Ensemble(around, since === null ? told : Inbound.changed(told, { since }), (ensemble) => turn(ensemble, equipped, 1),
-    (ok, latencyMs) => inbound.route.finished?.(ok, attempts, skipped, latencyMs))
+    (ok, latencyMs) => inbound.route.finished?.(ok, notes, latencyMs))
 }
