@@ -9,7 +9,7 @@ import * as HeldStream from "#actors/request/HeldStream.ts"
 import type { AnswerReader } from "#actors/request/ports/AnswerCheck.ts"
 import type { Body } from "#actors/request/ports/Body.ts"
 import type { AnswerFacts, StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
-import type { Ledger } from "#actors/request/ports/Ledger.ts"
+import type { Ledger, LedgerUnavailable } from "#actors/request/ports/Ledger.ts"
 import type { Phase, Upstream, UpstreamCall, UpstreamFailure, UpstreamHandler } from "#actors/request/ports/Upstream.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import * as AnswerReading from "#actors/request/steps/answerReading.ts"
@@ -79,17 +79,18 @@ export class Attempt implements UpstreamHandler, Answered {
     this.upstream = upstream
     // From here on there is a start record: an attempt that is cut before its dispatch has a row, too.
     this.opened = true
-    ledger.open(this.options.start, (unavailable) => {
-      if (this.ended) return
-      if (unavailable !== null) {
-        this.opened = false
-        this.finish("policy", AttemptFailure.ledgerUnavailable(unavailable.message), false, null)
-        return
-      }
-      const { body, method, query, stream, target } = this.options
-      this.ask(method, (stream ? target.streamPath : target.path) + query, method === "GET" ? null : body)
-      this.options.body = noBytes
-    })
+    ledger.open(this.options.start, this.begin.bind(this))
+  }
+
+  private begin(unavailable: LedgerUnavailable | null): void {
+    if (this.ended) return
+    if (unavailable !== null) {
+      this.opened = false
+      return this.finish("policy", AttemptFailure.ledgerUnavailable(unavailable.message), false, null)
+    }
+    const { body, method, query, stream, target } = this.options
+    this.ask(method, (stream ? target.streamPath : target.path) + query, method === "GET" ? null : body)
+    this.options.body = noBytes
   }
 
   ask(method: "GET" | "POST", path: string, body: Body | null): void {

@@ -5,15 +5,17 @@
 import * as Inbound from "#actors/request/Inbound.ts"
 import { RequestActor } from "#actors/request/Request.ts"
 import { PublicError } from "#schemas/errors.ts"
-import { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
+import { type Large, Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import * as Stages from "#src/inference/lane/stages/Stages.ts"
 import * as Waits from "#src/inference/lane/stages/Waits.ts"
+import type { Asked } from "#src/inference/ports/PreviousResponses.ts"
 import * as PreviousResponses from "#src/inference/ports/PreviousResponses.ts"
 import type { AbortReason, DirectRoute, Exchange } from "#src/platform/server/Exchange.ts"
 import { releaseNothing } from "#src/platform/structures/HeldBytes.ts"
 import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
 import type { Question } from "#src/routing/Router.ts"
+import type { Form } from "#src/wire/form/Form.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import * as FormErrors from "./forms/formErrors.ts"
 import { PlannedRequest } from "./PlannedRequest.ts"
@@ -61,11 +63,27 @@ class Passage<Head extends RequestHead, C extends Stages.AdmittedCall> extends I
     else onLeft(() => served.clientLeft(reason === "slow-reader"))
   }
 
-  protected override taken(taken: Intake.AdmittedRequest): void {
-    const { exchange, lane, operation, stages } = this
-    const call = open(lane, operation, exchange, taken, this.refuse.bind(this), this.waits.bind(this))
-    if (call instanceof PublicError) this.refuse(call)
-    else Stages.pass(stages, call, this.start.bind(this))
+  /** Reads the path and the head. */
+  protected override taken(body: Buffer, read: Record<string, unknown>, outline: Large | null, form: Form | null, asked: Asked): void {
+    const { exchange, key, lane, operation, tags } = this
+    const { codec, endpoint, face, fromPath } = operation
+    let parsed = read
+    let large = outline
+    if (fromPath !== undefined) {
+      const said = fromPath(exchange.path, parsed, lane.router().planner.aliasOf)
+      if (said instanceof PublicError) return this.refuse(said)
+      parsed = { ...parsed, ...said }
+      if (large !== null) large = { ...large, grown: said }
+    }
+    const head = operation.head(parsed)
+    if (head instanceof PublicError) return this.refuse(head)
+    const call: Stages.AdmittedCall = {
+      tags, key, endpoint, format: face.name, codec, body, parsed, large: large ?? undefined, form: form ?? undefined, head, asked,
+      units: large?.units ?? operation.units?.(head, parsed, { bytes: body, form }) ?? null, request: exchange, client: exchange, interceptors: noInterceptors,
+      refuse: this.refuse.bind(this), onGone: this.waits.bind(this)
+    }
+    // The operation's own codec and head make it a call of its kind.
+    Stages.pass(this.stages, call as C, this.start.bind(this))
   }
 
   private waits(listener: () => void): void {
@@ -128,30 +146,6 @@ const weightOf = ({ asksSeveral }: Pick<Operation<RequestHead>, "asksSeveral">, 
   body.length < JsonBounds.HARMLESS_BYTES ? 0 : body.length * (asksSeveral?.(to) === true ? 6 : large === null ? 3 : 1)
 
 const noInterceptors: Stages.AdmittedCall["interceptors"] = []
-
-/** Reads the path and the head. */
-const open = <Head extends RequestHead, C extends Stages.AdmittedCall>(
-  services: LaneServices, operation: Operation<Head, C>, exchange: Exchange, taken: Intake.AdmittedRequest,
-  refuse: Stages.AdmittedCall["refuse"], onGone: Stages.AdmittedCall["onGone"]
-): C | PublicError => {
-  const { codec, endpoint } = operation
-  const { asked, body, form, key, tags } = taken
-  let { large, parsed } = taken
-  if (operation.fromPath !== undefined) {
-    const said = operation.fromPath(exchange.path, parsed, services.router().planner.aliasOf)
-    if (said instanceof PublicError) return said
-    parsed = { ...parsed, ...said }
-    if (large !== null) large = { ...large, grown: said }
-  }
-  const head = operation.head(parsed)
-  if (head instanceof PublicError) return head
-  const call: Stages.AdmittedCall = {
-    tags, key, endpoint, format: operation.face.name, codec, body, parsed, large: large ?? undefined, form: form ?? undefined, head, asked,
-    units: large?.units ?? operation.units?.(head, parsed, { bytes: body, form: form ?? null }) ?? null, request: exchange, client: exchange, interceptors: noInterceptors, refuse, onGone
-  }
-  // The operation's own codec and head make it a call of its kind.
-  return call as C
-}
 
 /** The actor that serves a planned request. */
 export const serve = <Head extends RequestHead, C extends Stages.AdmittedCall>(
