@@ -107,10 +107,8 @@ export class Tables implements Keeper, Blocks.NodeState {
     if (blocked !== null) return blocked
     const profile = connection.profileFor(target, profileOf)
     provider.profile = profile
-    const [reply, breaker] = ProviderBreaker.step(provider.breaker, { _tag: "Enter", model: target.model }, this.effective.breaker[profile], now)
-    // Not blocked, yet refused by the breaker: the request's own failures, or the last resort, let it pass.
-    const ticket = reply._tag === "Entered" ? reply.ticket : ProviderBreaker.ticketOf(provider.breaker, target.model)
-    provider.breaker = breaker
+    // The usual case: a closed breaker lets every call in, and stays as it is.
+    const ticket = provider.breaker.openUntil === null ? ProviderBreaker.ticketOf(provider.breaker, target.model) : this.passBreaker(provider, profile, target.model, now)
     provider.inFlight++
     connection.inFlight++
     this.total++
@@ -328,6 +326,13 @@ export class Tables implements Keeper, Blocks.NodeState {
     for (const places of [this.connections, this.bare]) for (const place of places.values()) place.inFlight = 0
     this.gates.clear()
     this.stir()
+  }
+
+  private passBreaker(provider: ProviderPlace, profile: ProfileName, model: string, now: number): ProviderBreaker.Ticket {
+    const [reply, breaker] = ProviderBreaker.step(provider.breaker, { _tag: "Enter", model }, this.effective.breaker[profile], now)
+    provider.breaker = breaker
+    // Not blocked, yet refused by the breaker: the request's own failures, or the last resort, let it pass.
+    return reply._tag === "Entered" ? reply.ticket : ProviderBreaker.ticketOf(breaker, model)
   }
 
   private tellBreaker(pass: HeldPass, result: "ok" | "failed" | "neutral", status: number, now: number): void {
