@@ -8,6 +8,16 @@ import type { Hints, Moment, PromptLength, QuotaWindow } from "#src/routing/mode
 /** What of a request a strategy may want to know; estimates. */
 export type About = Pick<Moment, "promptTokens" | "promptPrefix" | "needs">
 
+/** The prompt of a request, as strategies ask of it. */
+export interface AskedPrompt {
+  about(): About
+}
+
+const nothingKnown: About = { promptTokens: 0, promptPrefix: "", needs: { tools: false, vision: false, structuredOutput: false } }
+
+/** What is known of a request that was not inspected. */
+export const unknownRequest: AskedPrompt = { about: () => nothingKnown }
+
 export interface MomentSources {
   readonly resilience: Pick<Resilience["Service"], "check" | "health">
   readonly quotas: Pick<Quotas["Service"], "known" | "windows" | "preflight">
@@ -26,20 +36,20 @@ export class RequestMoment implements Moment {
   readonly random: () => number
   readonly length: PromptLength | null
   private readonly sources: MomentSources
-  private readonly ask: () => About
+  private readonly prompt: AskedPrompt
   /** Some quota window is known. */
   private readonly known: boolean
   /** The cut-offs of quota windows count for this key. */
   private readonly guarded: boolean
   private about: About | null = null
 
-  constructor(sources: MomentSources, now: number, session: string | null, key: ApiKey | null, ask: () => About, length: PromptLength | null = null) {
+  constructor(sources: MomentSources, now: number, session: string | null, key: ApiKey | null, prompt: AskedPrompt, length: PromptLength | null = null) {
     this.now = now
     this.session = session
     this.keyId = key === null ? null : key.id
     this.random = sources.random
     this.sources = sources
-    this.ask = ask
+    this.prompt = prompt
     this.length = length
     this.known = sources.quotas.known()
     this.guarded = this.known && (key === null || !key.policy.scopes.includes(bypassScope))
@@ -73,7 +83,7 @@ export class RequestMoment implements Moment {
   }
 
   private asked(): About {
-    return this.about ??= this.ask()
+    return this.about ??= this.prompt.about()
   }
 }
 

@@ -31,20 +31,21 @@ import { makePlanner, type Plan, type Planner, type PlannerOptions, resolverView
 import { makeResolver, type ResolvedModel } from "#src/routing/models/resolveModel.ts"
 import * as Rights from "#src/routing/Rights.ts"
 import * as Identity from "#src/routing/models/identity.ts"
-import { type About, RequestMoment } from "#src/routing/RequestMoment.ts"
+import { type AskedPrompt, RequestMoment } from "#src/routing/RequestMoment.ts"
 import * as SearchPool from "#src/routing/searchPool.ts"
 import * as Selection from "#src/routing/selection.ts"
 import { memoryKey, strategies } from "#src/routing/strategies/index.ts"
 import * as Unavailable from "#src/routing/unavailable.ts"
 
-/** What is asked; `about` is called only when a combo's strategy wants to know it. */
+/** What is asked. */
 export interface Question {
   readonly model: string
   readonly key: ApiKey | null
   readonly face: CallFormat
   readonly session: string | null
   readonly headers: AutoHeaders
-  readonly about: () => About
+  /** Asked only when a combo's strategy wants to know of it. */
+  readonly prompt: AskedPrompt
   /** ms since the epoch. */
   readonly now: number
   /** Absent = no context window is checked. */
@@ -108,7 +109,6 @@ export interface Router {
 /** Expansions remembered per snapshot. */
 const rememberedExpansions = 1_000
 
-const noNeeds = { tools: false, vision: false, structuredOutput: false }
 const noConnections: ReadonlyArray<string> = []
 const nothing = (): void => {}
 const noneRefused = (): ReadonlyArray<RefusedStep> => []
@@ -172,8 +172,8 @@ export const makeRouter = (options: RouterOptions): Router => {
       : { targets: preferredFirst(targets, preferredConnections), forbidden }
   }
 
-  const momentOf = ({ about, key, now }: Question, session: string | null, length: Moment["length"]): Moment =>
-    new RequestMoment(options, now, session, key, about, length)
+  const momentOf = ({ key, now, prompt }: Question, session: string | null, length: Moment["length"]): Moment =>
+    new RequestMoment(options, now, session, key, prompt, length)
 
   const single = (question: Question): Route | PublicError => {
     const { face, key, model } = question
@@ -377,7 +377,3 @@ const targetsIn = (order: ReadonlyArray<Candidate>): ReadonlyArray<Target> => {
   if (targets === undefined) targetLists.set(order, targets = order.map(({ target }) => target))
   return targets
 }
-
-/** What is known of a request that was not inspected. */
-export const unknownRequest = { promptTokens: 0, promptPrefix: "", needs: noNeeds }
-

@@ -5,7 +5,8 @@ import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import { type CallFormat, oneShotKinds } from "#schemas/wire/formats.ts"
 import * as LeaseErrors from "#src/inference/lane/leaseErrors.ts"
 import type { Candidate, Skipped } from "#src/routing/models/candidate.ts"
-import { type Router, unknownRequest } from "#src/routing/Router.ts"
+import { unknownRequest } from "#src/routing/RequestMoment.ts"
+import type { Router } from "#src/routing/Router.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
 
 export interface Eligibility {
@@ -26,7 +27,7 @@ const resting = (skipped: ReadonlyArray<Skipped>): ReadonlyArray<Candidate> =>
 
 /** The plan for a conversation; of a model that takes none, for the first kind of request that it serves. */
 const planOf = (router: Router, model: string, key: ApiKey, now: number) => {
-  const asked = (face: CallFormat) => router.route({ model, key, face, session: null, headers: {}, about: () => unknownRequest, now, dry: true })
+  const asked = (face: CallFormat) => router.route({ model, key, face, session: null, headers: {}, prompt: unknownRequest, now, dry: true })
   const plan = asked("chat-completions")
   if (!(plan instanceof PublicError) || plan instanceof Blocked || plan.code !== "model_not_supported") return plan
   for (const kind of oneShotKinds) {

@@ -5,6 +5,7 @@
 import * as Inbound from "#actors/request/Inbound.ts"
 import { RequestActor } from "#actors/request/Request.ts"
 import { PublicError } from "#schemas/errors.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import { type Large, Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import * as Stages from "#src/inference/lane/stages/Stages.ts"
@@ -165,7 +166,7 @@ export const plan = <Head extends RequestHead, C extends Stages.AdmittedCall>(
   services: LaneServices, operation: Operation<Head, C>, clientRequest: Pick<Exchange, "header">, call: C
 ): Plan => {
   const { body, form, head, key, large, parsed } = call
-  const prompt = new Prompt(body, parsed, large ?? null, key, form ?? null)
+  const prompt = new Prompt(body, parsed, large ?? null, key, form ?? null, operation.about)
   prompt.names = PreviousResponses.namesOf(call.asked)
   const found = services.router().route({
     model: head.model,
@@ -173,20 +174,23 @@ export const plan = <Head extends RequestHead, C extends Stages.AdmittedCall>(
     face: operation.face.name,
     session: sessionOf(clientRequest),
     headers: wishesOf(clientRequest),
-    // Over the prompt, which is released at the commit point: a route lives as long as its stream.
-    about: () => operation.about(prompt),
+    // Released at the commit point: a route lives as long as its stream.
+    prompt,
     length: operation.length?.(clientRequest, call, prompt) ?? null,
     now: services.request.now(),
     dry: operation.dry === true
   })
-  if (found instanceof PublicError) {
-    const told = TerminalErrors.ofPlan(found, services.report.rules(), () => services.report.leadsElsewhere(key, operation.face.name, []))
-    return operation.terminal === undefined ? told : operation.terminal(told, null)
-  }
+  if (found instanceof PublicError) return unplanned(found, services, operation, key)
   const arranged = call.lease === undefined ? found : call.lease.arrange(found)
   if (arranged instanceof PublicError) return arranged
   const placed = operation.place === undefined ? arranged : operation.place(arranged, parsed)
   return placed instanceof PublicError ? placed : { route: placed, prompt }
+}
+
+/** The client's error of a request that no target can serve. */
+const unplanned = (found: PublicError, { report }: LaneServices, { face, terminal }: Pick<Operation<RequestHead>, "face" | "terminal">, key: ApiKey | null): PublicError => {
+  const told = TerminalErrors.ofPlan(found, report.rules(), () => report.leadsElsewhere(key, face.name, []))
+  return terminal === undefined ? told : terminal(told, null)
 }
 
 const noWishes: Question["headers"] = {}

@@ -13,7 +13,8 @@ import type { CallFormat } from "#schemas/wire/formats.ts"
 import * as TerminalErrors from "./terminalErrors.ts"
 import type { Candidate, Order, Skipped } from "#src/routing/models/candidate.ts"
 import type { DecisionView, RoutingViews } from "#src/inference/ports/RoutingViews.ts"
-import { type Route, type Router, unknownRequest } from "#src/routing/Router.ts"
+import { unknownRequest } from "#src/routing/RequestMoment.ts"
+import type { Route, Router } from "#src/routing/Router.ts"
 import * as Trace from "#src/routing/trace.ts"
 import { Blocked, withoutTarget } from "#src/routing/unavailable.ts"
 import { Ring } from "#src/platform/structures/Ring.ts"
@@ -184,7 +185,7 @@ export const lineOfBlocked = ({ skipped }: Blocked): string => skippedIn(skipped
 
 /** Automatic routing over a router; a candidate is not its own alternative. */
 export const automaticOver = (router: () => Router, now: () => number): Automatic => (key, face) => {
-  const route = router().route({ model: "auto", key, face, session: null, headers: {}, about: () => unknownRequest, now: now(), dry: true })
+  const route = router().route({ model: "auto", key, face, session: null, headers: {}, prompt: unknownRequest, now: now(), dry: true })
   return route instanceof PublicError || route.lastResort ? null : route.targets
 }
 
@@ -200,7 +201,7 @@ export const views = (report: Report, routers: Routers, now: () => number, accou
   rehearse: (draft) => {
     const router = routers.rehearsal(draft)
     return (key, face) => {
-      const route = router.route({ model: draft.name, key, face, session: null, headers: {}, about: () => unknownRequest, now: now() })
+      const route = router.route({ model: draft.name, key, face, session: null, headers: {}, prompt: unknownRequest, now: now() })
       return route instanceof PublicError ? route : {
         answered: route.succeeded,
         targets: route.targets.map((target) => ({
@@ -211,7 +212,7 @@ export const views = (report: Report, routers: Routers, now: () => number, accou
     }
   },
   explain: (model, key, face, draft) => {
-    const route = (draft === undefined ? routers.now() : routers.withDraft(draft)).route({ model, key, face, session: null, headers: {}, about: () => unknownRequest, now: now(), dry: true })
+    const route = (draft === undefined ? routers.now() : routers.withDraft(draft)).route({ model, key, face, session: null, headers: {}, prompt: unknownRequest, now: now(), dry: true })
     const named = ({ executionKey, target }: Candidate) => ({
       target: executionKey, provider: target.providerAlias, model: target.publicModel, connectionId: target.connection?.id ?? null, format: target.wireFormat
     })

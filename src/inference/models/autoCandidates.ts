@@ -5,7 +5,8 @@ import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import { scopeRank } from "#actors/keys/scopes.ts"
 import { channelIds, channelOf } from "#src/routing/auto/channel.ts"
 import type { Candidate, Skipped } from "#src/routing/models/candidate.ts"
-import { type Route, type Router, unknownRequest } from "#src/routing/Router.ts"
+import { unknownRequest } from "#src/routing/RequestMoment.ts"
+import type { Route, Router } from "#src/routing/Router.ts"
 import { isoOf } from "#src/routing/trace.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
 
@@ -49,7 +50,7 @@ export const candidatesOf = (router: Router, channel: string, key: ApiKey | null
   const id = channel === "auto" || channel.startsWith("auto/") ? channel : `auto/${channel}`
   const own = channelOf(id) === null
     ? null
-    : poolOf(router.route({ model: id, key, face: "chat-completions", session: null, headers: {}, about: () => unknownRequest, now, dry: true }))
+    : poolOf(router.route({ model: id, key, face: "chat-completions", session: null, headers: {}, prompt: unknownRequest, now, dry: true }))
   if (own === null) return Errors.make("model_not_found", `There is no channel '${channel.slice(0, 120)}' of automatic routing.`, { extra: { candidates: channelIds } })
   if (own instanceof PublicError) return own
   const view = ({ candidate, unavailable: { reason, until } }: Skipped, excluded: boolean): CandidateView =>

@@ -15,7 +15,8 @@ import type { Operation } from "#src/inference/lane/Operation.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import { type AdmittedCall, type ConversationCall, left, type Stage } from "#src/inference/lane/stages/Stages.ts"
 import type { DirectRoute } from "#src/platform/server/Exchange.ts"
-import { type Route, unknownRequest } from "#src/routing/Router.ts"
+import { unknownRequest } from "#src/routing/RequestMoment.ts"
+import type { Route } from "#src/routing/Router.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
 import * as Formats from "#src/wire/formats.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
@@ -50,7 +51,7 @@ const operationOf = (services: LaneServices, words: Words, { endpoint, expand, f
     endpoint, fromPath, expand, category: "chat", codec, face: Formats.faceOf(codec, services.sseComments), errorBody: codec.errorBody,
     // What is no count is told by the stage that reads the body.
     head: ({ model }) => ({ model: typeof model === "string" ? model : "", stream: false, wantsUsage: false }),
-    about: () => unknownRequest,
+    about: unknownRequest.about,
     dry: true,
     place: placeOf(words),
     stages: (all) => [estimates(services, words, (call) => Lane.plan(services, operation, call.request, call as ConversationCall)), ...all.filter(({ name }) => passed.has(name)), ownAnswer],

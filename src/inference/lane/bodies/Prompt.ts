@@ -4,6 +4,7 @@ import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Units } from "#schemas/records/Units.ts"
 import type { Form } from "#src/wire/form/Form.ts"
+import { type About, type AskedPrompt, unknownRequest } from "#src/routing/RequestMoment.ts"
 import * as GatewayFields from "#src/wire/gatewayFields.ts"
 import * as Json from "#src/wire/json/json.ts"
 
@@ -34,7 +35,7 @@ export interface Large {
  * The request's body while it may still be sent, without the members for the gateway alone; afterwards only what the tokenizer
  * may need. A large body stays as it came: `tree` and the thread that writes it leave those members out.
  */
-export class Prompt {
+export class Prompt implements AskedPrompt {
   body: Buffer
   parsed: Record<string, unknown>
   /** Null for a body that `parsed` holds whole. */
@@ -49,8 +50,14 @@ export class Prompt {
   names: Readonly<Record<string, unknown>> | null = null
   /** Called when a long body, or a form, is not held any more. */
   onRelease: (() => void) | null = null
+  private readonly describe: (prompt: Prompt) => About
 
-  constructor(body: Buffer, parsed: Record<string, unknown>, large: Large | null = null, key: Pick<ApiKey, "id"> | null = null, form: Form | null = null) {
+  /** `describe`: what a strategy may ask of it. */
+  constructor(
+    body: Buffer, parsed: Record<string, unknown>, large: Large | null = null, key: Pick<ApiKey, "id"> | null = null, form: Form | null = null,
+    describe: (prompt: Prompt) => About = unknownRequest.about
+  ) {
+    this.describe = describe
     const sent = large === null && form === null ? GatewayFields.ofBody(parsed) : parsed
     this.form = form
     this.tenant = key === null ? "anonymous" : key.id
@@ -58,6 +65,10 @@ export class Prompt {
     this.parsed = sent
     this.large = large
     this.bytes = form === null ? body.length : form.length
+  }
+
+  about(): About {
+    return this.describe(this)
   }
 
   release(): void {
