@@ -56,7 +56,7 @@ export const isPlainContent = (item: unknown): item is { readonly role: "user" |
 
 /** Brings a message to camelCase without nulls. Throws (inside `reading`) for a member that stands there in both spellings. */
 export const normal = (value: unknown, message: Message, path: string): unknown => {
-  if (!isRecord(value) || (message === content && isPlainContent(value))) return value
+  if (!isRecord(value)) return value
   const out: Record<string, unknown> = {}
   for (const [written, inner] of Object.entries(value)) {
     if (inner === null) continue
@@ -82,7 +82,7 @@ const put = (out: Record<string, unknown>, name: string, value: unknown): void =
 const isList = (type: Message | readonly [Message]): type is readonly [Message] => Array.isArray(type)
 
 const list = (value: unknown, message: Message, path: string): unknown =>
-  Array.isArray(value) ? value.map((item: unknown, i) => normal(item, message, `${path}[${i}]`)) : value
+  Array.isArray(value) ? value.map((item: unknown, i) => message === content && isPlainContent(item) ? item : normal(item, message, `${path}[${i}]`)) : value
 
 /** Members that a message does not know, as they were written. */
 export const strangers = (value: Readonly<Record<string, unknown>>, message: Message): ReadonlyArray<string> =>

@@ -61,24 +61,29 @@ export const sparing = <Key extends string, Request extends { readonly [K in Key
 (body: Readonly<Record<string, unknown>>): Request | PublicError => {
   const list: unknown = body[key]
   if (!Array.isArray(list) || list.length < fewest) return decode(body)
+  const rest: Array<unknown> = []
   // The first one stands for all that are plain: an empty list would be another request.
-  const rest = list.filter((item: unknown, i) => i === 0 || !isPlain(item))
+  const isKnown = list.map((item: unknown, i) => {
+    const known = i > 0 && isPlain(item)
+    if (!known) rest.push(item)
+    return known
+  })
   if (rest.length > list.length / 2) return decode(body)
   const request = decode({ ...body, [key]: rest })
   if (request instanceof PublicError) return decode(body)
   const decoded = request[key] as ReadonlyArray<unknown>
   let next = 0
-  const whole = list.map((item: unknown, i) => i === 0 || !isPlain(item) ? decoded[next++] : item)
+  const whole = list.map((item: unknown, i) => isKnown[i] === true ? item : decoded[next++])
   return { ...request, [key]: whole }
 }
 
-/** An object with just these members. */
-export const hasOnly = (item: unknown, ...members: ReadonlyArray<string>): item is Readonly<Record<string, unknown>> => {
+/** An object with just these members, one to three. Named one by one: a list of them costs more than the look at the object. */
+export const hasOnly = (item: unknown, one: string, two: string | null = null, three: string | null = null): item is Readonly<Record<string, unknown>> => {
   if (typeof item !== "object" || item === null || Array.isArray(item)) return false
   let count = 0
   for (const key in item) {
-    if (!members.includes(key)) return false
+    if (key !== one && key !== two && key !== three) return false
     count++
   }
-  return count === members.length
+  return count === (two === null ? 1 : three === null ? 2 : 3)
 }

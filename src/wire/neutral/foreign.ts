@@ -22,16 +22,13 @@ export const foreign = (conversation: Conversation, { family, freeform }: Hearin
   const kept = conversation.tools.filter((tool) => tool.kind !== "hosted")
   const toolChoice = choiceOf(conversation, kept, names)
   for (const tool of conversation.tools) if (tool.kind === "hosted") omitted.add(`tools.${tool.type.slice(0, 64)}`)
-  return {
-    ...conversation,
-    tools: kept.map((tool) => toolOf(tool, names, freeform)),
-    toolChoice,
-    turns: conversation.turns.flatMap((given) => {
-      const turn = given.role === "assistant" ? withThoughts(given) : given
-      const said = turnOf(turn, names, freeform, omitted)
-      return said.parts.length === 0 && turn.parts.length > 0 ? [] : [said]
-    })
+  const turns: Array<Turn> = []
+  for (const given of conversation.turns) {
+    const turn = given.role === "assistant" ? withThoughts(given) : given
+    const said = turnOf(turn, names, freeform, omitted)
+    if (said.parts.length > 0 || turn.parts.length === 0) turns.push(said)
   }
+  return { ...conversation, tools: kept.map((tool) => toolOf(tool, names, freeform)), toolChoice, turns }
 }
 
 const toolOf = (tool: Exclude<Tool, { readonly kind: "hosted" }>, names: ToolNames, freeform: boolean): Tool => {

@@ -5,12 +5,15 @@ import { readAnnotations } from "#src/wire/chatCompletions/annotations.ts"
 import * as Media from "./media.ts"
 import { readReasoning, reasoningPart, thoughtSignature } from "#src/wire/chatCompletions/reasoning.ts"
 import * as Json from "#src/wire/json/json.ts"
+import { hasOnly } from "#src/wire/neutral/decoding.ts"
 import { hostedText, isHosted } from "#src/wire/neutral/hostedText.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 
-export const textPart = (text: string, more: Partial<TextPart> = {}): TextPart => ({
-  kind: "text", text, cache: null, annotations: [], signature: null, ...more
-})
+const noAnnotations: TextPart["annotations"] = []
+
+const plainText = (text: string): TextPart => ({ kind: "text", text, cache: null, annotations: noAnnotations, signature: null })
+
+export const textPart = (text: string, more: Partial<TextPart> | null = null): TextPart => more === null ? plainText(text) : { ...plainText(text), ...more }
 
 export const turnsOf = (messages: ReadonlyArray<WireChatCompletions.Message>): ReadonlyArray<Turn> => {
   const legacy = new LegacyCalls()
@@ -19,9 +22,9 @@ export const turnsOf = (messages: ReadonlyArray<WireChatCompletions.Message>): R
     switch (message.role) {
       case "system":
       case "developer":
-        return { role: message.role, parts: instructions(message.content, `${path}.content`), name: message.name ?? null, path }
+        return { role: message.role, parts: instructions(message.content, path), name: message.name ?? null, path }
       case "user":
-        return { role: "user", parts: userParts(message.content, `${path}.content`), name: message.name ?? null, path }
+        return { role: "user", parts: userParts(message.content, path), name: message.name ?? null, path }
       case "assistant":
         return { role: "assistant", parts: assistantParts(message, path, legacy, i), name: message.name ?? null, path }
       case "tool":
@@ -65,14 +68,14 @@ const wrongPart = (path: string, type: string, where: string) =>
 
 const instructions = (content: WireChatCompletions.Content, path: string): ReadonlyArray<ContentPart> =>
   typeof content === "string" ? [textPart(content)] : content.map((part, i) => {
-    const at = `${path}[${i}]`
+    const at = `${path}.content[${i}]`
     if (part.type === "text") return textPart(part.text, { cache: cacheOf(part) })
     if (part.type === "(other)") return opaque(part.value, at, "user")
     throw wrongPart(at, part.type, "a system or developer message")
   })
 
 const userParts = (content: WireChatCompletions.Content, path: string): ReadonlyArray<ContentPart> =>
-  typeof content === "string" ? [textPart(content)] : content.map((part, i) => userPart(part, `${path}[${i}]`))
+  typeof content === "string" ? [textPart(content)] : content.map((part, i) => userPart(part, `${path}.content[${i}]`))
 
 const userPart = (part: WireChatCompletions.Part, path: string): ContentPart => {
   if (part.type === "(other)") return opaque(part.value, path, "user")
@@ -143,8 +146,10 @@ const toolResult = (id: string, name: string | null, content: WireChatCompletion
 }
 
 const assistantParts = (message: WireChatCompletions.AssistantMessage, path: string, legacy: LegacyCalls, at: number): ReadonlyArray<ContentPart> => {
-  const parts: Array<ContentPart> = [...readReasoning(message)]
   const { content } = message
+  // Nearly all of a long conversation.
+  if (typeof content === "string" && content !== "" && hasOnly(message, "role", "content")) return [textPart(content)]
+  const parts: Array<ContentPart> = [...readReasoning(message)]
   if (typeof content === "string") {
     if (content !== "") parts.push(textPart(content))
   } else content?.forEach((part, i) => parts.push(...assistantPart(part, `${path}.content[${i}]`)))
@@ -231,6 +236,8 @@ export const unknownMembers = (messages: unknown): ReadonlyArray<string> => {
   if (Array.isArray(messages)) {
     for (const message of messages) {
       if (!Json.isRecord(message)) continue
+      const isPlain: boolean = hasOnly(message, "role", "content")
+      if (isPlain) continue
       for (const key in message) if (!known.has(key) && message[key] !== null && message[key] !== undefined) found.add(`messages[].${key.slice(0, 64)}`)
     }
   }

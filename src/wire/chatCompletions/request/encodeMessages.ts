@@ -20,19 +20,24 @@ export class MessageWriter {
   }
 
   write(turns: ReadonlyArray<Turn>): Array<Out> {
-    return turns.flatMap((turn) => {
+    const messages: Array<Out> = []
+    for (const turn of turns) {
       switch (turn.role) {
         case "system":
         case "developer":
-          return [this.instructions(turn)]
+          messages.push(this.instructions(turn))
+          break
         case "user":
-          return [{ role: "user", ...named(turn), content: this.content(turn.parts, turn.path) }]
+          messages.push(message(turn, "user", this.content(turn.parts, turn.path)))
+          break
         case "assistant":
-          return [this.assistant(turn)]
+          messages.push(this.assistant(turn))
+          break
         case "tool":
-          return this.results(turn)
+          messages.push(...this.results(turn))
       }
-    })
+    }
+    return messages
   }
 
   private instructions(turn: Turn): Out {
@@ -144,7 +149,7 @@ export class MessageWriter {
 
   private assistant(turn: Turn): Out {
     const [only] = turn.parts
-    if (turn.parts.length === 1 && only !== undefined && isPlain(only)) return { role: "assistant", ...named(turn), content: only.text }
+    if (turn.parts.length === 1 && only !== undefined && isPlain(only)) return message(turn, "assistant", only.text)
     const content: Array<unknown> = []
     const reasoning: Array<ReasoningPart> = []
     const calls: Array<Out> = []
@@ -291,6 +296,8 @@ const textOfDocument = (part: MediaPart): string | null => {
 /** Most turns of a conversation: one text and nothing that is said of it. */
 const isPlain = (part: ContentPart): part is TextPart =>
   part.kind === "text" && part.text !== "" && part.cache === null && part.annotations.length === 0 && part.signature === null
+
+const message = ({ name }: Turn, role: "assistant" | "user", content: unknown): Out => name === null ? { role, content } : { role, name, content }
 
 const named = (turn: Turn): Out => turn.name === null ? {} : { name: turn.name }
 

@@ -50,7 +50,9 @@ const read = (body: Json): Conversation => {
 
 // ---- contents --------------------------------------------------------------------------------------------------------------------
 
-const textPart = (text: string, signature: TextPart["signature"] = null): TextPart => ({ kind: "text", text, cache: null, annotations: [], signature })
+const noAnnotations: TextPart["annotations"] = []
+
+const textPart = (text: string, signature: TextPart["signature"] = null): TextPart => ({ kind: "text", text, cache: null, annotations: noAnnotations, signature })
 
 const systemTurn = (wire: WireGenerateContent.Request): ReadonlyArray<Turn> =>
   wire.systemInstruction === undefined
@@ -66,14 +68,19 @@ const readContents = (contents: WireGenerateContent.Request["contents"], raw: un
   contents.forEach((content, i) => {
     const path = `contents[${i}]`
     const rawContent: unknown = Array.isArray(raw) ? raw[i] : undefined
-    const rawParts: unknown = isRecord(rawContent) ? rawContent["parts"] : undefined
     const isModel = content.role === "model"
     const last = turns[turns.length - 1]
     // SDKs keep the chunks of a streamed answer as contents of their own.
     const before = isModel && last?.role === "assistant" ? last : null
     if (isModel && before === null) calls = []
+    if (before === null && Spelling.isPlainContent(rawContent)) {
+      const texts = rawContent.parts.map(({ text }) => textPart(text))
+      turns.push({ role: isModel ? "assistant" : "user", parts: isModel ? joined(texts) : texts, name: null, path })
+      return
+    }
     const results: Array<ToolResultPart> = []
     const parts: Array<ContentPart> = []
+    const rawParts: unknown = isRecord(rawContent) ? rawContent["parts"] : undefined
     content.parts.forEach((part, j) => {
       const at = `${path}.parts[${j}]`
       const rawPart: unknown = Array.isArray(rawParts) ? rawParts[j] : undefined
@@ -92,6 +99,7 @@ const readContents = (contents: WireGenerateContent.Request["contents"], raw: un
 
 /** Pieces of one text or thought are one part again; the signature may have come with an empty last piece. */
 const joined = (parts: ReadonlyArray<ContentPart>): ReadonlyArray<ContentPart> => {
+  if (parts.length < 2) return parts
   const out: Array<ContentPart> = []
   for (const part of parts) {
     const last = out[out.length - 1]

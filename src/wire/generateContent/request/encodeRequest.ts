@@ -59,6 +59,12 @@ const contentsOf = (turns: ReadonlyArray<Turn>, context: Context): ReadonlyArray
       for (const part of turn.parts) system.push(...systemText(part, turn, context))
       continue
     }
+    const [only] = turn.parts
+    // Nearly all of a long conversation.
+    if (turn.parts.length === 1 && only?.kind === "text" && only.text !== "" && only.signature === null && turn.role !== "tool") {
+      contents.push(`{"role":"${turn.role === "assistant" ? "model" : "user"}","parts":[${textOf(only, context)}]}`)
+      continue
+    }
     const parts = turn.role === "assistant" ? assistantParts(turn, context) : turn.parts.flatMap((part) => partOf(part, turn, context))
     if (parts.length > 0) contents.push(`{"role":"${turn.role === "assistant" ? "model" : "user"}","parts":[${parts.join(",")}]}`)
   }
@@ -131,9 +137,19 @@ const own = (part: { readonly signature: ToolCallPart["signature"] }): string | 
 
 const signatureMember = (signature: string | null): string => signature === null ? "" : `,"thoughtSignature":${JSON.stringify(signature)}`
 
-const textParts = (part: TextPart, signature: string | null, { conversation, omitted }: Context): ReadonlyArray<string> => {
+const noteText = (part: TextPart, { conversation, omitted }: Context): void => {
   if (part.cache !== null) omitted.add("cache_control")
   if (part.annotations.length > 0) omitted.add(conversation.format === "messages" ? "citations" : "annotations")
+}
+
+/** A text that is not signed. */
+const textOf = (part: TextPart, context: Context): string => {
+  noteText(part, context)
+  return `{"text":${JSON.stringify(part.text)}}`
+}
+
+const textParts = (part: TextPart, signature: string | null, context: Context): ReadonlyArray<string> => {
+  noteText(part, context)
   return part.text === "" && signature === null ? [] : [`{"text":${JSON.stringify(part.text)}${signatureMember(signature)}}`]
 }
 

@@ -61,6 +61,11 @@ interface Message {
 const messagesOf = (turn: Turn, omitted: Omitted): ReadonlyArray<string> => {
   if (turn.name !== null) omitted.add("name")
   if (turn.role === "tool") return turn.parts.flatMap((part) => part.kind === "toolResult" ? [resultOf(part, turn, omitted)] : [])
+  const [only] = turn.parts
+  // Nearly all of a long conversation.
+  if (turn.parts.length === 1 && only?.kind === "text" && only.text !== "" && only.cache === null && only.annotations.length === 0) {
+    return [`{"role":"${turn.role === "developer" ? "system" : turn.role}","content":${JSON.stringify(only.text)}}`]
+  }
   const message = read(turn.parts, turn, omitted)
   const isEmpty = message.texts.length === 0 && message.images.length === 0 && message.calls.length === 0 && message.thinking === ""
   // An assistant turn that held hidden reasoning alone; an empty turn of the client itself is passed on.

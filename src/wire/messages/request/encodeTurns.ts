@@ -226,17 +226,25 @@ const messagesJson = (messages: ReadonlyArray<Message>): string => {
   return pieces.join(",")
 }
 
+/** A list of one is made as such: one that grows takes room for seventeen. */
+const blocksOf = (turn: Turn, at: TurnContext): Array<Block> => {
+  const blocks: Array<Block> = []
+  for (const part of turn.parts) {
+    const made = blockOf(part, turn, at)
+    if (made === null) continue
+    if (turn.parts.length === 1) return [made]
+    blocks.push(made)
+  }
+  return blocks
+}
+
 export const encodeTurns = (turns: ReadonlyArray<Turn>, at: TurnContext, instruction: string | null): EncodedTurns => {
   const messages: Array<Message> = []
   for (const turn of turns) {
     if (isPrompt(turn, at)) continue
     if (turn.name !== null) at.omitted.add(`${turn.path}.name`)
     const role = turn.role === "assistant" || turn.role === "system" ? turn.role : "user"
-    const blocks: Array<Block> = []
-    for (const part of turn.parts) {
-      const made = blockOf(part, turn, at)
-      if (made !== null) blocks.push(made)
-    }
+    const blocks = blocksOf(turn, at)
     if (blocks.length === 0) continue
     const last = messages[messages.length - 1]
     if (last !== undefined && last.role === role) last.blocks.push(...blocks)

@@ -58,12 +58,13 @@ class InputReader {
   }
 
   private message(item: Of<WireResponses.Item, "message">, path: string): void {
-    const parts: ReadonlyArray<ContentPart> = typeof item.content === "string"
+    const parts: Array<ContentPart> = typeof item.content === "string"
       ? [text(item.content)]
       : item.content.map((part, i) => partOf(part, `${path}.content[${i}]`, item.role))
     if (item.phase !== undefined && item.phase !== null) this.note(`${path}.phase`, item.phase)
-    if (item.role === "assistant") this.assistant(path).push(...parts)
-    else this.turns.push({ role: item.role, parts: [...parts], name: null, path })
+    const last = this.turns[this.turns.length - 1]
+    if (item.role === "assistant" && last?.role === "assistant") last.parts.push(...parts)
+    else this.turns.push({ role: item.role, parts, name: null, path })
   }
 
   private call(id: string, name: string, namespace: string | null | undefined, args: string, custom: boolean, path: string): void {

@@ -45,7 +45,7 @@ export class InputWriter {
           this.items.push(only.value as Item)
           return
         }
-        const content = turn.parts.flatMap((part) => this.input(part, turn.path))
+        const content = turn.parts.length === 1 && only !== undefined ? this.input(only, turn.path) : turn.parts.flatMap((part) => this.input(part, turn.path))
         this.items.push({ type: "message", role: turn.role, content })
       }
     }
@@ -56,7 +56,7 @@ export class InputWriter {
   private input(part: ContentPart, path: string): ReadonlyArray<Item> {
     switch (part.kind) {
       case "text":
-        return [{ type: "input_text", text: part.text, ...this.cache(part) }]
+        return [part.cache === null ? { type: "input_text", text: part.text } : { type: "input_text", text: part.text, ...this.cache(part) }]
       case "image":
       case "audio":
       case "video":
@@ -128,6 +128,12 @@ export class InputWriter {
   // ---- The assistant's side ------------------------------------------------------------------------------------------------------------
 
   private assistant(turn: Turn): void {
+    const [only] = turn.parts
+    // Nearly all of a long conversation.
+    if (turn.parts.length === 1 && only?.kind === "text" && only.cache === null) {
+      this.items.push({ type: "message", role: "assistant", content: [outputText(only)] })
+      return
+    }
     let content: Array<Item> = []
     const flush = (): void => {
       if (content.length > 0) this.items.push({ type: "message", role: "assistant", content })
