@@ -8,7 +8,7 @@ const root = path.join(import.meta.dirname, "..")
 const sources = ["schemas", "actors", "src", "dashboard"]
 
 const foldersOf = (folder: string): ReadonlyArray<string> =>
-  fs.readdirSync(path.join(root, folder), { withFileTypes: true }).filter((entry) => entry.isDirectory() && !entry.name.startsWith("dist"))
+  fs.readdirSync(path.join(root, folder), { withFileTypes: true }).filter((entry) => entry.isDirectory() && entry.name !== "node_modules" && !entry.name.startsWith("dist"))
     .flatMap((entry) => [`${folder}/${entry.name}`, ...foldersOf(`${folder}/${entry.name}`)])
 
 const filesIn = (folder: string): ReadonlyArray<string> =>
