@@ -12,7 +12,7 @@ const collect = vm.runInNewContext("gc") as () => void
 
 const held = async (): Promise<number> => {
   collect()
-  // What an ended turn still had is let go in the next one.
+  // What an ended turn still had is free in the next one.
   await new Promise((resolve) => setImmediate(resolve))
   collect()
   return process.memoryUsage().arrayBuffers
