@@ -75,7 +75,7 @@ interface ReadBody {
   readonly large: Large | null
 }
 
-/** One request on its way in: it is taken in once, or answered here. A class, because six closures cost each 0.4 kB. */
+/** One request on its way in: it is taken in once, or answered here. A class, because its six closures cost each request 0.4 kB. */
 export abstract class Arrival {
   protected readonly exchange: Exchange
   private readonly services: IntakeServices

@@ -31,6 +31,12 @@ export const foreign = (conversation: Conversation, { family, freeform }: Hearin
   return { ...conversation, tools: kept.map((tool) => toolOf(tool, names, freeform)), toolChoice, turns }
 }
 
+/** The text of a turn that is one text of which nothing is said, as nearly all of a long conversation are; null for any other. */
+export const soleText = (parts: ReadonlyArray<ContentPart>): string | null => {
+  const [only] = parts
+  return parts.length === 1 && only?.kind === "text" && only.text !== "" && only.cache === null && only.annotations.length === 0 && only.signature === null ? only.text : null
+}
+
 const toolOf = (tool: Exclude<Tool, { readonly kind: "hosted" }>, names: ToolNames, freeform: boolean): Tool => {
   const name = names.of(tool.name)
   const said = tool.kind === "custom" && !freeform ? Freeform.wrappedTool(tool) : tool

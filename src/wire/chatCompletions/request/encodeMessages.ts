@@ -1,4 +1,5 @@
 /** Neutral turns as chat messages. */
+import { soleText } from "#src/wire/neutral/foreign.ts"
 import type { CacheControl, MediaPart, ContentPart, ReasoningPart, Signature, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import { writeAnnotation } from "#src/wire/chatCompletions/annotations.ts"
 import * as Media from "./media.ts"
@@ -54,8 +55,8 @@ export class MessageWriter {
 
   /** A single text is written as a string: every server takes that. */
   private content(parts: ReadonlyArray<ContentPart>, path: string): unknown {
-    const [only] = parts
-    if (parts.length === 1 && only !== undefined && isPlain(only)) return only.text
+    const text = soleText(parts)
+    if (text !== null) return text
     const out = parts.flatMap((part) => this.userPart(part, path))
     const plain = plainTexts(out)
     return plain !== null && plain.length <= 1 ? plain[0] ?? "" : out
@@ -148,8 +149,8 @@ export class MessageWriter {
   // ---- assistant -----------------------------------------------------------------------------------------------------------------
 
   private assistant(turn: Turn): Out {
-    const [only] = turn.parts
-    if (turn.parts.length === 1 && only !== undefined && isPlain(only)) return message(turn, "assistant", only.text)
+    const text = soleText(turn.parts)
+    if (text !== null) return message(turn, "assistant", text)
     const content: Array<unknown> = []
     const reasoning: Array<ReasoningPart> = []
     const calls: Array<Out> = []
@@ -292,10 +293,6 @@ const textOfDocument = (part: MediaPart): string | null => {
     : source.kind === "base64" && source.mediaType.startsWith("text/") ? Buffer.from(source.data, "base64").toString("utf8") : null
   return text === null ? null : [part.name, part.context, text].filter((one) => one !== null && one !== "").join("\n\n")
 }
-
-/** Most turns of a conversation: one text and nothing that is said of it. */
-const isPlain = (part: ContentPart): part is TextPart =>
-  part.kind === "text" && part.text !== "" && part.cache === null && part.annotations.length === 0 && part.signature === null
 
 const message = ({ name }: Turn, role: "assistant" | "user", content: unknown): Out => name === null ? { role, content } : { role, name, content }
 

@@ -6,7 +6,7 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation, MediaPart, ContentPart, GenerationSettings, TextPart, Tool, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import { parseRecord } from "#src/wire/json/json.ts"
 import { wrappedTool } from "#src/wire/neutral/freeform.ts"
-import { foreign } from "#src/wire/neutral/foreign.ts"
+import { foreign, soleText } from "#src/wire/neutral/foreign.ts"
 import { invalid, nameOf, Omitted, reading, unsayable } from "#src/wire/neutral/settings.ts"
 import { merged, paired } from "#src/wire/neutral/toolPairs.ts"
 import type { EncodedRequest, TargetTraits } from "#src/wire/WireFormat.ts"
@@ -59,13 +59,8 @@ const contentsOf = (turns: ReadonlyArray<Turn>, context: Context): ReadonlyArray
       for (const part of turn.parts) system.push(...systemText(part, turn, context))
       continue
     }
-    const [only] = turn.parts
-    // Nearly all of a long conversation.
-    if (turn.parts.length === 1 && only?.kind === "text" && only.text !== "" && only.signature === null && turn.role !== "tool") {
-      contents.push(`{"role":"${turn.role === "assistant" ? "model" : "user"}","parts":[${textOf(only, context)}]}`)
-      continue
-    }
-    const parts = turn.role === "assistant" ? assistantParts(turn, context) : turn.parts.flatMap((part) => partOf(part, turn, context))
+    const text = soleText(turn.parts)
+    const parts = text !== null ? [`{"text":${JSON.stringify(text)}}`] : turn.role === "assistant" ? assistantParts(turn, context) : turn.parts.flatMap((part) => partOf(part, turn, context))
     if (parts.length > 0) contents.push(`{"role":"${turn.role === "assistant" ? "model" : "user"}","parts":[${parts.join(",")}]}`)
   }
   // The vendor wants contents: an instruction alone is what the user says.
@@ -137,19 +132,9 @@ const own = (part: { readonly signature: ToolCallPart["signature"] }): string | 
 
 const signatureMember = (signature: string | null): string => signature === null ? "" : `,"thoughtSignature":${JSON.stringify(signature)}`
 
-const noteText = (part: TextPart, { conversation, omitted }: Context): void => {
+const textParts = (part: TextPart, signature: string | null, { conversation, omitted }: Context): ReadonlyArray<string> => {
   if (part.cache !== null) omitted.add("cache_control")
   if (part.annotations.length > 0) omitted.add(conversation.format === "messages" ? "citations" : "annotations")
-}
-
-/** A text that is not signed. */
-const textOf = (part: TextPart, context: Context): string => {
-  noteText(part, context)
-  return `{"text":${JSON.stringify(part.text)}}`
-}
-
-const textParts = (part: TextPart, signature: string | null, context: Context): ReadonlyArray<string> => {
-  noteText(part, context)
   return part.text === "" && signature === null ? [] : [`{"text":${JSON.stringify(part.text)}${signatureMember(signature)}}`]
 }
 

@@ -53,8 +53,9 @@ const turnsOf = (messages: Request["messages"]): ReadonlyArray<Turn> => {
     if (role === undefined) {
       throw invalid(`${path}.role`, `Field '${path}.role': '${message.role.slice(0, 64)}' is no role; it must be one of ${roles.join(", ")}.`)
     }
+    const { content } = message
     // Nearly all of a long conversation.
-    if (role !== "tool" && isPlain(message) && message.content !== "") return { role, parts: [textPart(message.content as string)], name: null, path }
+    if (role !== "tool" && typeof content === "string" && content !== "" && isPlain(message)) return { role, parts: [textPart(content)], name: null, path }
     const images = (message.images ?? []).map((text, n) => imageAt(text, `${path}.images[${n}]`))
     const texts = message.content === undefined || message.content === null || message.content === "" ? [] : [textPart(message.content)]
     if (role === "tool") return { role, parts: [resultOf(message, [...images, ...texts], open, path)], name: null, path }

@@ -3,7 +3,7 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation, MediaPart, ContentPart, Reasoning, GenerationSettings, TextPart, Tool, Turn } from "#schemas/wire/conversation.ts"
 import { objectText } from "./arguments.ts"
 import { dataOf } from "./images.ts"
-import { foreign } from "#src/wire/neutral/foreign.ts"
+import { foreign, soleText } from "#src/wire/neutral/foreign.ts"
 import { effortOf, nameOf, Omitted, reading, unsayable } from "#src/wire/neutral/settings.ts"
 import { paired } from "#src/wire/neutral/toolPairs.ts"
 import type * as Splice from "#src/wire/json/splice.ts"
@@ -61,11 +61,8 @@ interface Message {
 const messagesOf = (turn: Turn, omitted: Omitted): ReadonlyArray<string> => {
   if (turn.name !== null) omitted.add("name")
   if (turn.role === "tool") return turn.parts.flatMap((part) => part.kind === "toolResult" ? [resultOf(part, turn, omitted)] : [])
-  const [only] = turn.parts
-  // Nearly all of a long conversation.
-  if (turn.parts.length === 1 && only?.kind === "text" && only.text !== "" && only.cache === null && only.annotations.length === 0) {
-    return [`{"role":"${turn.role === "developer" ? "system" : turn.role}","content":${JSON.stringify(only.text)}}`]
-  }
+  const only = soleText(turn.parts)
+  if (only !== null) return [`{"role":"${turn.role === "developer" ? "system" : turn.role}","content":${JSON.stringify(only)}}`]
   const message = read(turn.parts, turn, omitted)
   const isEmpty = message.texts.length === 0 && message.images.length === 0 && message.calls.length === 0 && message.thinking === ""
   // An assistant turn that held hidden reasoning alone; an empty turn of the client itself is passed on.

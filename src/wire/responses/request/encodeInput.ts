@@ -1,6 +1,7 @@
 /** Turns as `input` items. */
 import type { Conversation, MediaPart, ContentPart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import { type Omitted, unsayable } from "#src/wire/neutral/settings.ts"
+import { soleText } from "#src/wire/neutral/foreign.ts"
 import { annotationJson } from "#src/wire/responses/annotations.ts"
 import { qualified, type QualifiedName } from "./namespaces.ts"
 import { unpack } from "#src/wire/responses/reasoning.ts"
@@ -128,10 +129,9 @@ export class InputWriter {
   // ---- The assistant's side ------------------------------------------------------------------------------------------------------------
 
   private assistant(turn: Turn): void {
-    const [only] = turn.parts
-    // Nearly all of a long conversation.
-    if (turn.parts.length === 1 && only?.kind === "text" && only.cache === null) {
-      this.items.push({ type: "message", role: "assistant", content: [outputText(only)] })
+    const only = soleText(turn.parts)
+    if (only !== null) {
+      this.items.push({ type: "message", role: "assistant", content: [{ type: "output_text", text: only, annotations: [] }] })
       return
     }
     let content: Array<Item> = []
