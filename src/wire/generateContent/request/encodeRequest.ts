@@ -4,6 +4,7 @@
  */
 import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation, MediaPart, ContentPart, GenerationSettings, TextPart, Tool, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
+import { JsonList } from "#src/wire/json/JsonList.ts"
 import { parseRecord } from "#src/wire/json/json.ts"
 import { wrappedTool } from "#src/wire/neutral/freeform.ts"
 import { foreign, soleText } from "#src/wire/neutral/foreign.ts"
@@ -52,24 +53,29 @@ export const encodeRequest = (given: Conversation, traits: TargetTraits): Encode
 
 const contentsOf = (turns: ReadonlyArray<Turn>, context: Context): ReadonlyArray<string> => {
   const system: Array<string> = []
-  const contents: Array<string> = []
+  const contents = new JsonList()
   for (const turn of turns) {
     if (turn.name !== null) context.omitted.add(`${turn.path}.name`)
     if (turn.role === "system" || turn.role === "developer") {
       for (const part of turn.parts) system.push(...systemText(part, turn, context))
       continue
     }
+    const role = turn.role === "assistant" ? "model" : "user"
     const text = soleText(turn.parts)
-    const parts = text !== null ? [`{"text":${JSON.stringify(text)}}`] : turn.role === "assistant" ? assistantParts(turn, context) : turn.parts.flatMap((part) => partOf(part, turn, context))
-    if (parts.length > 0) contents.push(`{"role":"${turn.role === "assistant" ? "model" : "user"}","parts":[${parts.join(",")}]}`)
+    if (text !== null) {
+      contents.value({ role, parts: [{ text }] })
+      continue
+    }
+    const parts = turn.role === "assistant" ? assistantParts(turn, context) : turn.parts.flatMap((part) => partOf(part, turn, context))
+    if (parts.length > 0) contents.text(`{"role":"${role}","parts":[${parts.join(",")}]}`)
   }
   // The vendor wants contents: an instruction alone is what the user says.
-  if (contents.length === 0 && system.length > 0) return [`"contents":[{"role":"user","parts":[${system.join(",")}]}]`]
-  if (contents.length === 0) {
+  if (contents.isEmpty && system.length > 0) return [`"contents":[{"role":"user","parts":[${system.join(",")}]}]`]
+  if (contents.isEmpty) {
     const at = context.conversation.turns[0]?.path ?? "contents"
     throw invalid(at, `${at} holds nothing that could be sent.`)
   }
-  return [`"contents":[${contents.join(",")}]`, ...(system.length > 0 ? [`"systemInstruction":{"parts":[${system.join(",")}]}`] : [])]
+  return [`"contents":[${contents}]`, ...(system.length > 0 ? [`"systemInstruction":{"parts":[${system.join(",")}]}`] : [])]
 }
 
 const systemText = (part: ContentPart, turn: Turn, { omitted }: Context): ReadonlyArray<string> => {

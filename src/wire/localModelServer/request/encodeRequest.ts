@@ -3,6 +3,7 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation, MediaPart, ContentPart, Reasoning, GenerationSettings, TextPart, Tool, Turn } from "#schemas/wire/conversation.ts"
 import { objectText } from "./arguments.ts"
 import { dataOf } from "./images.ts"
+import { JsonList } from "#src/wire/json/JsonList.ts"
 import { foreign, soleText } from "#src/wire/neutral/foreign.ts"
 import { effortOf, nameOf, Omitted, reading, unsayable } from "#src/wire/neutral/settings.ts"
 import { paired } from "#src/wire/neutral/toolPairs.ts"
@@ -20,7 +21,9 @@ export const encodeRequest = (given: Conversation, traits: TargetTraits): Encode
       if (value !== null && value !== undefined) members.push(`${JSON.stringify(key)}:${JSON.stringify(value)}`)
     }
     const turns = paired(conversation, (field) => omitted.add(field))
-    members.push(`"messages":[${turns.flatMap((turn) => messagesOf(turn, omitted)).join(",")}]`)
+    const messages = new JsonList()
+    for (const turn of turns) writeTurn(turn, messages, omitted)
+    members.push(`"messages":[${messages}]`)
     const tools = toolsOf(conversation, omitted)
     if (tools.length > 0) add("tools", tools)
     refuse(conversation)
@@ -58,16 +61,23 @@ interface Message {
   thinking: string
 }
 
-const messagesOf = (turn: Turn, omitted: Omitted): ReadonlyArray<string> => {
+const writeTurn = (turn: Turn, messages: JsonList, omitted: Omitted): void => {
   if (turn.name !== null) omitted.add("name")
-  if (turn.role === "tool") return turn.parts.flatMap((part) => part.kind === "toolResult" ? [resultOf(part, turn, omitted)] : [])
-  const only = soleText(turn.parts)
-  if (only !== null) return [`{"role":"${turn.role === "developer" ? "system" : turn.role}","content":${JSON.stringify(only)}}`]
+  if (turn.role === "tool") {
+    for (const part of turn.parts) if (part.kind === "toolResult") messages.text(resultOf(part, turn, omitted))
+    return
+  }
+  const role = turn.role === "developer" ? "system" : turn.role
+  const content = soleText(turn.parts)
+  if (content !== null) {
+    messages.value({ role, content })
+    return
+  }
   const message = read(turn.parts, turn, omitted)
   const isEmpty = message.texts.length === 0 && message.images.length === 0 && message.calls.length === 0 && message.thinking === ""
   // An assistant turn that held hidden reasoning alone; an empty turn of the client itself is passed on.
-  if (isEmpty && turn.role === "assistant" && turn.parts.length > 0) return []
-  return [text(turn.role === "developer" ? "system" : turn.role, message, "")]
+  if (isEmpty && turn.role === "assistant" && turn.parts.length > 0) return
+  messages.text(text(role, message, ""))
 }
 
 const resultOf = (part: Extract<ContentPart, { kind: "toolResult" }>, turn: Turn, omitted: Omitted): string => {

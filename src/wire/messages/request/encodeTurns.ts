@@ -1,5 +1,6 @@
 /** Neutral turns as the system text and messages of a Messages request. Blocks are JSON texts, so that arguments keep their bytes. */
 import type { CacheControl, Conversation, MediaPart, ContentPart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
+import { JsonList } from "#src/wire/json/JsonList.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as Carriers from "#src/wire/messages/carriers.ts"
 import { isMadeUp } from "#src/wire/messages/citations.ts"
@@ -205,25 +206,15 @@ export interface EncodedTurns {
 /** Null for a message that is more than one plain text. */
 const plainOf = ({ blocks }: Message): string | null => blocks.length === 1 ? blocks[0]!.plain : null
 
-/** JSON texts of the messages, with commas. Plain ones are written many at once: a call of JSON.stringify costs as much as a short text. */
-const messagesJson = (messages: ReadonlyArray<Message>): string => {
-  const pieces: Array<string> = []
-  let plain: Array<{ readonly role: string; readonly content: string }> = []
-  const flush = (): void => {
-    if (plain.length > 0) pieces.push(JSON.stringify(plain).slice(1, -1))
-    plain = []
-  }
+const messagesJson = (messages: ReadonlyArray<Message>): JsonList => {
+  const list = new JsonList()
   for (const message of messages) {
+    const { role } = message
     const content = plainOf(message)
-    if (content !== null) {
-      plain.push({ role: message.role, content })
-      continue
-    }
-    flush()
-    pieces.push(`{"role":"${message.role}","content":[${message.blocks.map(blockJson).join(",")}]}`)
+    if (content !== null) list.value({ role, content })
+    else list.text(`{"role":"${role}","content":[${message.blocks.map(blockJson).join(",")}]}`)
   }
-  flush()
-  return pieces.join(",")
+  return list
 }
 
 /** A list of one is made as such: one that grows takes room for seventeen. */
