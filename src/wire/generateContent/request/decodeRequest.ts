@@ -10,7 +10,7 @@ import { hostedText } from "#src/wire/neutral/hostedText.ts"
 import { invalid, none, reading } from "#src/wire/neutral/settings.ts"
 import { open } from "#src/wire/signatures.ts"
 import type { Json } from "#src/wire/WireFormat.ts"
-import { isBase64, ofFile, ofInline } from "./media.ts"
+import { ofFile, ofInline, standardBase64 } from "./media.ts"
 import { jsonSchemaOf } from "./openApiSchema.ts"
 import { reasoningOf } from "#src/wire/generateContent/thinking.ts"
 import * as Spelling from "#src/wire/generateContent/spelling.ts"
@@ -147,9 +147,6 @@ const readPart = (part: WireGenerateContent.Part, raw: Json, at: string, { callI
     if (isModel) throw invalid(`${at}.functionResponse`, `Field '${at}.functionResponse': content of role 'model' answers no functions.`)
     return readResult(part.functionResponse, calls, at)
   }
-  if (part.inlineData !== undefined && !isBase64(part.inlineData.data)) {
-    throw invalid(`${at}.inlineData.data`, `Field '${at}.inlineData.data' must be base64.`)
-  }
   return mediumOf(part, signature, at)
 }
 
@@ -160,7 +157,11 @@ const opaquePart = (raw: Json, member: string, at: string, isModel: boolean): Op
 })
 
 const mediumOf = (part: Pick<WireGenerateContent.Part, "inlineData" | "fileData">, signature: TextPart["signature"], at: string): MediaPart => {
-  if (part.inlineData !== undefined) return ofInline(part.inlineData, signature)
+  if (part.inlineData !== undefined) {
+    const data = standardBase64(part.inlineData.data)
+    if (data === null) throw invalid(`${at}.inlineData.data`, `Field '${at}.inlineData.data' must be base64.`)
+    return ofInline(data === part.inlineData.data ? part.inlineData : { ...part.inlineData, data }, signature)
+  }
   if (part.fileData !== undefined) return ofFile(part.fileData, signature)
   throw invalid(at, `${at} must hold inlineData or fileData.`)
 }

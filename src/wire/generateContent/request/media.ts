@@ -25,10 +25,12 @@ export const kindOf = (mediaType: string | null): MediaPart["kind"] => {
   return family === "image" || family === "audio" || family === "video" ? family : "document"
 }
 
-/** Standard base64 without line breaks: the vendor also takes the URL alphabet, others do not. */
-const plainBase64 = (data: string): string => !Base64.isSurelyStandard(data) && /[\s_-]/.test(data) ? data.replace(/\s+/g, "").replaceAll("-", "+").replaceAll("_", "/") : data
-
-export const isBase64 = (data: string): boolean => Base64.isSurely(data) || /^[A-Za-z0-9+/_\s-]*={0,2}\s*$/.test(data)
+/** The text as standard base64 without white space; null when it is no base64. The vendor also takes the URL alphabet, others do not. */
+export const standardBase64 = (text: string): string | null => {
+  if (Base64.isSurelyStandard(text)) return text
+  if (!/^[A-Za-z0-9+/_\s-]*={0,2}\s*$/.test(text)) return null
+  return /[\s_-]/.test(text) ? text.replace(/\s+/g, "").replaceAll("-", "+").replaceAll("_", "/") : text
+}
 
 const medium = (kind: MediaPart["kind"], source: Source, name: string | null, signature: Signature | null): MediaPart => ({
   kind, source, detail: null, name, context: null, citations: null, cache: null, signature
@@ -36,6 +38,7 @@ const medium = (kind: MediaPart["kind"], source: Source, name: string | null, si
 
 export interface InlineData {
   readonly mimeType: string
+  /** Standard base64. */
   readonly data: string
   readonly displayName?: string
 }
@@ -47,7 +50,7 @@ export interface FileData {
 }
 
 export const ofInline = (inline: InlineData, signature: Signature | null): MediaPart =>
-  medium(kindOf(inline.mimeType), { kind: "base64", mediaType: inline.mimeType, data: plainBase64(inline.data) }, inline.displayName ?? null, signature)
+  medium(kindOf(inline.mimeType), { kind: "base64", mediaType: inline.mimeType, data: inline.data }, inline.displayName ?? null, signature)
 
 export const ofFile = (file: FileData, signature: Signature | null): MediaPart => {
   const url = file.fileUri

@@ -4,7 +4,7 @@ import * as Json from "#src/wire/json/json.ts"
 import { callIdOf, signatureOf } from "#src/wire/generateContent/request/callIds.ts"
 import { annotationsOf } from "#src/wire/generateContent/citations.ts"
 import { errorOf, finishOf, isBlocked, logprobsOf, usageOf } from "#src/wire/generateContent/facts.ts"
-import { ofFile, ofInline } from "#src/wire/generateContent/request/media.ts"
+import { ofFile, ofInline, standardBase64 } from "#src/wire/generateContent/request/media.ts"
 import { escape, unescape } from "#src/wire/stream/literal.ts"
 import type { Literal, StreamSink } from "#src/wire/stream/StreamSink.ts"
 
@@ -179,7 +179,8 @@ const relative = (annotation: Annotation, partStart: number): Annotation =>
 const mediumOf = (part: Record<string, unknown>) => {
   const inline = Json.recordAt(part, "inlineData")
   if (inline !== null && typeof inline["data"] === "string") {
-    return ofInline({ mimeType: typeof inline["mimeType"] === "string" ? inline["mimeType"] : "application/octet-stream", data: inline["data"] }, null)
+    const mimeType = typeof inline["mimeType"] === "string" ? inline["mimeType"] : "application/octet-stream"
+    return ofInline({ mimeType, data: standardBase64(inline["data"]) ?? inline["data"] }, null)
   }
   const file = Json.recordAt(part, "fileData")
   if (file === null || typeof file["fileUri"] !== "string") return null
