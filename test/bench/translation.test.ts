@@ -51,7 +51,7 @@ describe("the translation bench", () => {
   })
 
   it("prompts are judged by their size, and many messages on their own", () => {
-    const base = { face: "messages" as const, family: "responses" as const, parse: 1, whole: 1 }
+    const base = { face: "messages" as const, family: "responses" as const, parse: 1, whole: 1, rewritten: 2 }
     const worst = worstOf([], [
       { ...base, shape: "text", bytes: 990_000, ratio: 1.1 }, { ...base, shape: "image", bytes: 990_000, ratio: 1.2 },
       { ...base, shape: "text", bytes: 99_000, ratio: 2 }, { ...base, shape: "many", bytes: 77_000, ratio: 5 }

@@ -51,6 +51,8 @@ export interface PromptCost {
    * code in one.
    */
   readonly ratio: number
+  /** (parse + JSON.stringify of the same) / parse: what a request costs that is written anew without being translated. */
+  readonly rewritten: number
 }
 
 /** Microseconds of CPU that `work` takes, garbage collection included. */
@@ -157,6 +159,9 @@ const translated = (face: ClientCodec, family: UpstreamCodec, body: Buffer): num
 
 const parsedOnly = (body: Buffer): number => Object.keys(JSON.parse(body.toString("utf8")) as object).length
 
+/** What no translation that writes its texts anew goes below. */
+const rewrittenOnly = (body: Buffer): number => Buffer.from(JSON.stringify(JSON.parse(body.toString("utf8")))).length
+
 const sumWithoutDearest = (values: ReadonlyArray<number>): number =>
   values.length < 3 ? values.reduce((total, value) => total + value, 0) : values.toSorted((a, b) => a - b).slice(0, -1).reduce((total, value) => total + value, 0)
 
@@ -165,32 +170,38 @@ interface PromptCase {
   readonly family: UpstreamCodec
   readonly shape: Shape
   readonly body: Buffer
-  readonly parse: Array<number>
-  readonly whole: Array<number>
+  readonly us: Readonly<Record<Work, Array<number>>>
 }
+
+type Work = "parse" | "rewritten" | "whole"
 
 export const measurePrompts = (plan: Plan): ReadonlyArray<PromptCost> => {
   const cases = plan.prompts.flatMap(({ bytes, shapes }) => shapes.flatMap((shape) => pairsOf(plan).flatMap(({ face, family }): ReadonlyArray<PromptCase> => {
     const prompt = promptOf(face.name, shape, bytes)
-    return prompt === null ? [] : [{ face, family, shape, body: Buffer.from(JSON.stringify(prompt)), parse: [], whole: [] }]
+    return prompt === null ? [] : [{ face, family, shape, body: Buffer.from(JSON.stringify(prompt)), us: { parse: [], rewritten: [], whole: [] } }]
   })))
   let sink = 0
   for (let round = 0; round <= plan.rounds; round++) {
-    for (const { body, face, family, parse, whole } of cases) {
+    for (const { body, face, family, us } of cases) {
       const times = Math.max(2, Math.round(plan.bytesPerRound / body.length))
-      const loop = (work: () => number): number => cpuOf(() => {
-        for (let i = 0; i < times; i++) sink += work()
-      }) / times
-      // Turn about, so that neither pays for the other's garbage every time.
-      for (const isParse of round % 2 === 0 ? [true, false] : [false, true]) {
-        const us = loop(() => isParse ? parsedOnly(body) : translated(face, family, body))
-        if (round > 0) (isParse ? parse : whole).push(us)
+      const works: ReadonlyArray<readonly [Work, () => number]> = [
+        ["parse", () => parsedOnly(body)], ["rewritten", () => rewrittenOnly(body)], ["whole", () => translated(face, family, body)]
+      ]
+      // Turn about, so that none pays for another's garbage every time.
+      for (const [name, work] of round % 2 === 0 ? works : works.toReversed()) {
+        const used = cpuOf(() => {
+          for (let i = 0; i < times; i++) sink += work()
+        }) / times
+        if (round > 0) us[name].push(used)
       }
     }
   }
   if (sink === 0) throw new Error("nothing was translated")
-  return cases.map(({ body, face, family, parse, shape, whole }) => ({
-    face: face.name, family: family.name, shape, bytes: body.length, parse: median(parse), whole: median(whole),
-    ratio: sumWithoutDearest(whole) / sumWithoutDearest(parse)
-  }))
+  return cases.map(({ body, face, family, shape, us }) => {
+    const parse = sumWithoutDearest(us.parse)
+    return {
+      face: face.name, family: family.name, shape, bytes: body.length, parse: median(us.parse), whole: median(us.whole),
+      ratio: sumWithoutDearest(us.whole) / parse, rewritten: sumWithoutDearest(us.rewritten) / parse
+    }
+  })
 }

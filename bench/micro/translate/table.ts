@@ -9,7 +9,7 @@ const short: Readonly<Record<FormatName, string>> = {
 const faces = Object.keys(short) as ReadonlyArray<FormatName>
 const width = 13
 
-const header = (first: string, second: string): string => first.padEnd(26) + second.padStart(12) + faces.map((face) => short[face].padStart(width)).join("")
+const header = (first: string, ...others: ReadonlyArray<string>): string => first.padEnd(26) + others.map((one) => one.padStart(12)).join("") + faces.map((face) => short[face].padStart(width)).join("")
 
 const groups = <Item>(items: ReadonlyArray<Item>, keyOf: (item: Item) => string): ReadonlyArray<ReadonlyArray<Item>> => [...Map.groupBy(items, keyOf).values()]
 
@@ -27,13 +27,13 @@ export const eventLines = (costs: ReadonlyArray<EventCost>): ReadonlyArray<strin
     )
   ])
 
-/** (parse + translate) / parse; on the diagonal the edit of a body that is forwarded. */
+/** (parse + translate) / parse; on the diagonal the edit of a body that is forwarded. Before them, what JSON.stringify alone would add. */
 export const promptLines = (costs: ReadonlyArray<PromptCost>): ReadonlyArray<string> =>
   groups(costs, (cost) => `${cost.shape} ${Math.round(cost.bytes / 3e5)}`).flatMap((table) => [
     "",
-    header(`${table[0]?.shape}, ${Math.round((table[0]?.bytes ?? 0) / 1000)} kB`, "parse us"),
+    header(`${table[0]?.shape}, ${Math.round((table[0]?.bytes ?? 0) / 1000)} kB`, "parse us", "rewritten"),
     ...groups(table, (cost) => cost.family).map((row) =>
-      `  ${(row[0]?.family ?? "").padEnd(24)}${(row[0]?.parse ?? Number.NaN).toFixed(0).padStart(12)}` +
+      `  ${(row[0]?.family ?? "").padEnd(24)}${(row[0]?.parse ?? Number.NaN).toFixed(0).padStart(12)}${(row[0]?.rewritten ?? Number.NaN).toFixed(2).padStart(12)}` +
       faces.map((face) => {
         const cost = row.find((each) => each.face === face)
         return (cost === undefined ? "-" : cost.ratio.toFixed(2)).padStart(width)
