@@ -177,10 +177,10 @@ const failed = (error: UpstreamErrorBody, body: Uint8Array): AnswerFacts => ({ u
 const isError = (answer: Answer | UpstreamErrorBody): answer is UpstreamErrorBody => !("choices" in answer)
 
 const parse = (body: Uint8Array): Record<string, unknown> | null =>
-  Json.parseRecord(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"))
+  Json.parseRecord(asBuffer(body).toString("utf8"))
 
 export const readError = (family: Pick<UpstreamCodec, "readError">, body: Uint8Array): UpstreamErrorBody | null => {
-  const parsed = Json.parseFirst(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"))
+  const parsed = Json.parseFirst(asBuffer(body).toString("utf8"))
   return parsed === null ? null : family.readError(parsed) ?? saidIn(parsed)
 }
 

@@ -166,6 +166,8 @@ const endOfLongString = (body: Buffer, start: number): number => {
 }
 
 const sameString = (body: Buffer, start: number, end: number, value: string): boolean => {
+  // Most are short and plain: no text is made of them.
+  if (end - start - 2 === value.length && isPlainly(body, start + 1, value)) return true
   const text = body.toString("utf8", start + 1, end - 1)
   if (!text.includes("\\")) return text === value
   try {
@@ -173,6 +175,15 @@ const sameString = (body: Buffer, start: number, end: number, value: string): bo
   } catch {
     return false
   }
+}
+
+/** The bytes are this text, letter by letter; false says nothing of a text with escapes or wider characters. */
+const isPlainly = (body: Buffer, start: number, value: string): boolean => {
+  for (let i = 0; i < value.length; i++) {
+    const byte = body[start + i]
+    if (byte === BACKSLASH || byte === undefined || byte > 0x7f || byte !== value.charCodeAt(i)) return false
+  }
+  return true
 }
 
 /** Every member `key` at depth one. The body is known to be valid JSON. */
