@@ -29,37 +29,49 @@ const bypassScope = "policy:bypass-provider-quota"
 
 const noQuota: ReadonlyArray<QuotaWindow> = []
 
-export class RequestMoment implements Moment {
+/** The question, as far as a moment tells of it. */
+export interface Asking {
+  readonly key: ApiKey | null
   readonly now: number
+  readonly prompt: AskedPrompt
+}
+
+export class RequestMoment implements Moment {
   readonly session: string | null
-  readonly keyId: string | null
-  readonly random: () => number
   readonly length: PromptLength | null
   private readonly sources: MomentSources
-  private readonly prompt: AskedPrompt
-  /** Some quota window is known. */
-  private readonly known: boolean
+  private readonly asking: Asking
   /** The cut-offs of quota windows count for this key. */
   private readonly guarded: boolean
   private about: About | null = null
 
-  constructor(sources: MomentSources, now: number, session: string | null, key: ApiKey | null, prompt: AskedPrompt, length: PromptLength | null = null) {
-    this.now = now
+  constructor(sources: MomentSources, asking: Asking, session: string | null, length: PromptLength | null = null) {
+    const { key } = asking
     this.session = session
-    this.keyId = key === null ? null : key.id
-    this.random = sources.random
-    this.sources = sources
-    this.prompt = prompt
     this.length = length
-    this.known = sources.quotas.known()
-    this.guarded = this.known && (key === null || !key.policy.scopes.includes(bypassScope))
+    this.sources = sources
+    this.asking = asking
+    this.guarded = sources.quotas.known() && (key === null || !key.policy.scopes.includes(bypassScope))
+  }
+
+  get now(): number {
+    return this.asking.now
+  }
+
+  get keyId(): string | null {
+    const { key } = this.asking
+    return key === null ? null : key.id
+  }
+
+  get random(): () => number {
+    return this.sources.random
   }
 
   unavailable(target: Target): Unavailable | null {
-    const { quotas, resilience } = this.sources
-    const blocked = resilience.check(target, this.now)
+    const { asking: { now }, sources: { quotas, resilience } } = this
+    const blocked = resilience.check(target, now)
     if (!this.guarded) return blocked
-    return stricter(blocked, quotas.preflight(target, this.now))
+    return stricter(blocked, quotas.preflight(target, now))
   }
 
   health(target: Target): TargetHealth {
@@ -67,7 +79,8 @@ export class RequestMoment implements Moment {
   }
 
   quota(target: Target): ReadonlyArray<QuotaWindow> {
-    return this.known ? this.sources.quotas.windows(target, this.now) : noQuota
+    const { quotas } = this.sources
+    return quotas.known() ? quotas.windows(target, this.now) : noQuota
   }
 
   get promptTokens(): number {
@@ -83,7 +96,7 @@ export class RequestMoment implements Moment {
   }
 
   private asked(): About {
-    return this.about ??= this.prompt.about()
+    return this.about ??= this.asking.prompt.about()
   }
 }
 

@@ -172,16 +172,21 @@ export const makeRouter = (options: RouterOptions): Router => {
       : { targets: preferredFirst(targets, preferredConnections), forbidden }
   }
 
-  const momentOf = ({ key, now, prompt }: Question, session: string | null, length: Moment["length"]): Moment =>
-    new RequestMoment(options, now, session, key, prompt, length)
+  const momentOf = (question: Question, session: string | null, length: Moment["length"]): Moment => new RequestMoment(options, question, session, length)
+
+  /** Nothing is learned of an answer. */
+  const learnsNothing = selection.strategy === "fill-first" && selection.sessionAffinityTtlMs === 0
+  /** Routes of whole plans where nothing is learned: the same for each request. */
+  const wholeRoutes = new WeakMap<ReadonlyArray<Target>, Route>()
 
   const single = (question: Question): Route | PublicError => {
     const { face, key, model } = question
-    const found = permitted(planner.plan(model, face), question)
+    const plan = planner.plan(model, face)
+    const found = permitted(plan, question)
     if (found instanceof PublicError) return found
     const { forbidden, targets } = found
     const first = targets[0] as Target
-    const moment = momentOf(question, question.session, question.length)
+    const moment = momentOf(question, question.session, question.length ?? null)
     const refusal = tooLong(targets, moment, face)
     if (refusal !== null) return refusal
     const remembers = memoryKey(selection.strategy, first.provider, moment)
@@ -192,11 +197,16 @@ export const makeRouter = (options: RouterOptions): Router => {
     })
     if (question.dry !== true) memory.memories.set(remembers, before, order.memory)
     if (order.order.length === 0) return lastResort(order, { strategy: "single", combo: null, policy: once, tracked: false, config: null, refused: noneRefused, forbidden }) ?? Unavailable.errorOf(model, order.skipped, question.now)
-    const succeeded = selection.strategy === "fill-first" && selection.sessionAffinityTtlMs === 0 ? nothing : remembering(order, remembers, moment)
-    return {
-      strategy: "single", combo: null, policy: once, tracked: false, lastResort: false, succeeded, order, config: null, refused: noneRefused, forbidden,
+    const isWhole = targets === plan && learnsNothing && order === Selection.wholeOf(targets)
+    const known = isWhole ? wholeRoutes.get(targets) : undefined
+    if (known !== undefined) return known
+    const route: Route = {
+      strategy: "single", combo: null, policy: once, tracked: false, lastResort: false, succeeded: learnsNothing ? nothing : remembering(order, remembers, moment),
+      order, config: null, refused: noneRefused, forbidden,
       targets: order.skipped.length === 0 && isSame(order.order, targets) ? targets : order.order.map(({ target }) => target)
     }
+    if (isWhole) wholeRoutes.set(targets, route)
+    return route
   }
 
   const remembering = (order: Order, remembers: string | null, moment: Moment) => (index: number): void => {

@@ -57,10 +57,11 @@ const candidateOf = (target: Target): Candidate => {
   }
 }
 
-/** The order in which all are available, by the plan's list of targets: plans live as long as their snapshot. */
+/** By the plan's list of targets: plans live as long as their snapshot. */
 const wholes = new WeakMap<ReadonlyArray<Target>, Order>()
 
-const wholeOf = (targets: ReadonlyArray<Target>): Order => {
+/** The order in which all are available, as they are listed; the same for the same list. */
+export const wholeOf = (targets: ReadonlyArray<Target>): Order => {
   const known = wholes.get(targets)
   if (known !== undefined) return known
   const made: Order = { order: targets.map(candidateOf), skipped: [], memory: null }
