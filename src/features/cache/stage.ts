@@ -136,7 +136,7 @@ class Miss implements Waiter<CachedAnswer>, CoalescedCallListener {
       leave()
       this.alone()
     }), this.call.head.stream ? maxStreamWaitMs : maxWaitMs))
-    this.call.onGone(() => {
+    this.call.passage.onGone(() => {
       this.waited()
       leave()
     })
@@ -184,14 +184,14 @@ class Miss implements Waiter<CachedAnswer>, CoalescedCallListener {
     this.flight = flight
     if (!isFirst) {
       if (draining()) {
-        this.call.refuse(Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 }))
+        this.call.passage.refuse(Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 }))
         flight.failed()
       } else this.miss()
       return
     }
     // Registered first: the look-up may be over at once.
     let stop: (() => void) | null = null
-    this.call.onGone(() => {
+    this.call.passage.onGone(() => {
       stop?.()
       flight.failed()
     })

@@ -31,17 +31,17 @@ export const make = ({ fork, leases, now }: Options): Stage => ({
     const key = call.key as ApiKey
     const context = LeaseContext.contextOf(call.request)
     if (context instanceof PublicError) {
-      call.refuse(context)
+      call.passage.refuse(context)
       return
     }
     if (key.policy.allowedConnections.length === 0) {
-      call.refuse(LeaseErrors.keyConfigurationInvalid)
+      call.passage.refuse(LeaseErrors.keyConfigurationInvalid)
       return
     }
     const claim = claimOf(context.owner, key, context.generation)
     const goOn = (lease: Lease | null | LeaseStoreDown): void => {
-      if (lease === null) call.refuse(LeaseErrors.fenceStale)
-      else if ("_tag" in lease) call.refuse(LeaseErrors.serviceUnavailable)
+      if (lease === null) call.passage.refuse(LeaseErrors.fenceStale)
+      else if ("_tag" in lease) call.passage.refuse(LeaseErrors.serviceUnavailable)
       else next({ ...call, lease: new LeaseFence(leases, claim, key, lease, now) })
     }
     const found = leases.find(claim, key)

@@ -61,7 +61,7 @@ export const make = ({ fork, freeModel, limits, refusalOf }: Options): Stage => 
     }
     const refusal = refusalOf(call)
     if (refusal === null) decide({ call, next, own, limits, fork, freeModel }, askOf(call))
-    else call.refuse(refusal)
+    else call.passage.refuse(refusal)
   }
 })
 
@@ -117,7 +117,7 @@ const go = (run: Run, ask: LimitQuestion, refusal: PublicError | null): void => 
   }
   // Vectors of another model are of no use beside those that the client has.
   const free = refusal.code !== "budget_exceeded" || ask.free || call.key === null || call.codec === null ? null : run.freeModel(call.key)
-  if (free === null) call.refuse(refusal)
+  if (free === null) call.passage.refuse(refusal)
   else decide({ ...run, call: { ...call, head: { ...call.head, model: free }, client: marked(call.client) } }, { ...ask, free: true })
 }
 

@@ -80,7 +80,7 @@ export const stage = ({ makeId, now, secrets }: Options): Stage => ({
       const answer = StatusReason.isOk(status) ? Json.parseRecord(Buffer.from(body).toString("utf8")) : null
       if (answer === null) return client.respond(status, headers, body)
       const summary = textOf(answer)
-      if (summary === "") return call.refuse(Errors.make("upstream_invalid_response", "The model wrote no summary of the conversation."))
+      if (summary === "") return call.passage.refuse(Errors.make("upstream_invalid_response", "The model wrote no summary of the conversation."))
       const sealed = form + secrets.seal(Redacted.make(summary), contextOf(call.key))
       client.respond(status, headers, JSON.stringify({
         id: `resp_${makeId()}`, object: "response.compaction", created_at: Math.floor(now() / 1000),

@@ -60,8 +60,8 @@ export const stage = Effect.gen(function*() {
       (asked?.inBackground === true || (asked?.conversation ?? null) !== null || (parsed["store"] === true && key?.policy.noLog !== true)),
     run: (call, next) => {
       if (call.asked?.inBackground !== true) kept(call, next)
-      else if (call.key?.policy.noLog === true) call.refuse(Errors.make("bad_request", "A response in the background is stored, and nothing of this API key may be (noLog)."))
-      else if (call.lease !== undefined) call.refuse(Errors.make("bad_request", "A response under a lease cannot be made in the background."))
+      else if (call.key?.policy.noLog === true) call.passage.refuse(Errors.make("bad_request", "A response in the background is stored, and nothing of this API key may be (noLog)."))
+      else if (call.lease !== undefined) call.passage.refuse(Errors.make("bad_request", "A response under a lease cannot be made in the background."))
       else inBackground(call, next)
     }
   } satisfies Stage

@@ -144,7 +144,7 @@ class Search implements Waiter<CachedAnswer>, CoalescedCallListener {
       leave()
       this.alone()
     }), maxWaitMs))
-    this.#call.onGone(() => {
+    this.#call.passage.onGone(() => {
       this.#waited()
       leave()
     })
@@ -186,14 +186,14 @@ class Search implements Waiter<CachedAnswer>, CoalescedCallListener {
     this.#flight = flight
     if (!isFirst) {
       if (draining()) {
-        this.#call.refuse(Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 }))
+        this.#call.passage.refuse(Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 }))
         flight.failed()
       } else this.#pass()
       return
     }
     // Registered first: the look-up may be over at once.
     let stop: (() => void) | null = null
-    this.#call.onGone(() => {
+    this.#call.passage.onGone(() => {
       stop?.()
       flight.failed()
     })

@@ -82,9 +82,11 @@ export const make = (services: ConversationServices): EvalCalls["Service"] => {
         }
       },
       interceptors: [],
-      refuse,
-      onGone: (listener) => {
-        gone = listener
+      passage: {
+        refuse,
+        onGone: (listener) => {
+          gone = listener
+        }
       }
     }
     Stages.pass(stages, opened, (admitted) => {

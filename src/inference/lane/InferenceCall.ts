@@ -81,59 +81,57 @@ export const presentedKey = (head: CallHead): string | null => {
 
 const invalidKey = () => Errors.make("invalid_api_key", "The API key is not valid. Create one with POST /api/keys and send it as 'Authorization: Bearer <key>'.")
 
-/** Calls `done` with the admitted key (null = anonymous) or the refusal; at once unless the key, or whatever changed, must be looked up. */
-export const admit = (
-  head: CallHead,
-  endpoint: string,
-  services: AdmissionServices,
-  done: (key: ApiKey | null | PublicError) => void
-): void => {
-  if (services.feed.isBehind()) decideLater(head, endpoint, services, done)
-  else decideNow(head, endpoint, services, done)
+/** The key that may ask (null = anonymous), or the refusal. */
+export type Decision = ApiKey | null | PublicError
+
+/** Calls `done` with the decision; at once unless the key, or whatever changed, must be looked up. */
+export const admit = (head: CallHead, endpoint: string, services: AdmissionServices, done: (decision: Decision) => void): void => {
+  const decision = decideNow(head, endpoint, services)
+  if (decision !== undefined) done(decision)
+  // This process stood still: a key, a flag or a route may have changed meanwhile.
+  else if (services.feed.isBehind()) services.runLookup(Effect.as(services.feed.caughtUp, null), () => decideSoon(head, endpoint, services, done))
+  else decideSoon(head, endpoint, services, done)
 }
 
-/** This process stood still: a key, a flag or a route may have changed meanwhile. */
-const decideLater: typeof admit = (head, endpoint, services, done) =>
-  services.runLookup(Effect.as(services.feed.caughtUp, null), () => decideNow(head, endpoint, services, done))
+/** The decision where nothing has to be looked up, as for most requests; else undefined. */
+export const decideNow = (head: CallHead, endpoint: string, services: AdmissionServices): Decision | undefined => {
+  if (services.feed.isBehind()) return undefined
+  const hash = hashOf(head, services)
+  return typeof hash === "string" ? ofHash(hash, head, endpoint, services) : hash
+}
 
-const decideNow: typeof admit = (head, endpoint, services, done) => {
+const decideSoon: typeof admit = (head, endpoint, services, done) => {
+  const hash = hashOf(head, services)
+  if (typeof hash !== "string") return done(hash)
+  const decision = ofHash(hash, head, endpoint, services)
+  if (decision !== undefined) done(decision)
+  else lookUp(hash, head, endpoint, services, done)
+}
+
+/** The hash of the key that is presented, or the decision without one. */
+const hashOf = (head: CallHead, services: AdmissionServices): string | null | PublicError => {
   const { actsAs } = head
-  if (actsAs !== undefined) {
-    if (actsAs.keyHash === null) done(null)
-    else decideKey(actsAs.keyHash, head, endpoint, services, done)
-    return
-  }
+  if (actsAs !== undefined) return actsAs.keyHash
   const presented = presentedKey(head)
   if (presented === null) {
-    done(services.flags.isOn("REQUIRE_API_KEY")
+    return services.flags.isOn("REQUIRE_API_KEY")
       ? Errors.make("invalid_api_key", "An API key is required: send 'Authorization: Bearer <key>'.")
-      : pageRefusal(head, services))
-    return
+      : pageRefusal(head, services)
   }
-  if (presented === "" || presented.length > 512) {
-    done(invalidKey())
-    return
-  }
-  decideKey(services.keys.hash(presented), head, endpoint, services, done)
+  return presented === "" || presented.length > 512 ? invalidKey() : services.keys.hash(presented)
 }
 
 const pageRefusal = (head: CallHead, { pages }: AdmissionServices): PublicError | null => pages.refusal((name) => head.header(name))
 
-const decideKey = (hash: string, head: CallHead, endpoint: string, services: AdmissionServices, done: (key: ApiKey | null | PublicError) => void): void => {
+/** Undefined when the key must be looked up. */
+const ofHash = (hash: string, head: CallHead, endpoint: string, services: AdmissionServices): Decision | undefined => {
   const permanent = services.environmentKeys.get(hash)
-  if (permanent !== undefined) {
-    done(permanent)
-    return
-  }
+  if (permanent !== undefined) return permanent
   const known = services.keys.peek(hash)
-  if (known !== undefined) {
-    done(decided(known, head, endpoint, services))
-    return
-  }
-  lookUp(hash, head, endpoint, services, done)
+  return known === undefined ? undefined : decided(known, head, endpoint, services)
 }
 
-const lookUp: typeof decideKey = (hash, head, endpoint, services, done) => services.runLookup(services.keys.find(hash), (found) => {
+const lookUp = (hash: string, head: CallHead, endpoint: string, services: AdmissionServices, done: (decision: Decision) => void): void => services.runLookup(services.keys.find(hash), (found) => {
   if (found !== null && "_tag" in found) {
     // The key store cannot be read: fail closed.
     done(Errors.make("service_unavailable", "The key store cannot be read at the moment.", { retryAfterSeconds: 1 }))

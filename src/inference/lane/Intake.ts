@@ -76,17 +76,17 @@ interface ReadBody {
 }
 
 /** One request on its way in: it is taken in once, or answered here. A class, because its six closures cost each request 0.4 kB. */
-export abstract class Arrival {
+export abstract class Arrival<Services extends IntakeServices, At extends Gate> {
   protected readonly exchange: Exchange
-  private readonly services: IntakeServices
-  private readonly gate: Gate
+  protected readonly services: Services
+  protected readonly gate: At
   protected readonly tags: RequestTags
   protected key: ApiKey | null = null
   /** Largest body in bytes. */
   private limit = 0
 
   /** Register `onAbort` before `take`. */
-  constructor(exchange: Exchange, services: IntakeServices, gate: Gate) {
+  constructor(exchange: Exchange, services: Services, gate: At) {
     this.exchange = exchange
     this.services = services
     this.gate = gate
@@ -101,13 +101,16 @@ export abstract class Arrival {
       return
     }
     const head = gate.token === undefined ? exchange : withToken(exchange, gate.token(exchange.path))
-    InferenceCall.admit(head, gate.category, services.admission, this.admitted.bind(this))
+    const decided = InferenceCall.decideNow(head, gate.category, services.admission)
+    if (decided !== undefined) this.admitted(decided)
+    else InferenceCall.admit(head, gate.category, services.admission, this.admitted.bind(this))
   }
 
   /** It may be served. `parsed`: what the body says, of a large one the outline; `form`: where the body is one; `asked`: what it does not say. */
   protected abstract taken(body: Buffer, parsed: Record<string, unknown>, large: Large | null, form: Form.Form | null, asked: Asked): void
 
-  protected refuse(error: PublicError): void {
+  /** Ends the exchange with an error in the client's words, and counts it. */
+  refuse(error: PublicError): void {
     const { exchange, gate, services, tags } = this
     services.refused(gate.endpoint, tags, error)
     if (exchange.closed) return

@@ -36,9 +36,7 @@ export const route = <Head extends RequestHead, C extends Stages.AdmittedCall>(g
 }
 
 /** One request on its way to its actor, and what becomes of it when its client leaves. It keeps nothing of the body. */
-class Passage<Head extends RequestHead, C extends Stages.AdmittedCall> extends Intake.Arrival {
-  private readonly lane: LaneServices
-  private readonly operation: Operation<Head, C>
+class Passage<Head extends RequestHead, C extends Stages.AdmittedCall> extends Intake.Arrival<LaneServices, Operation<Head, C>> implements Stages.Passage {
   private readonly stages: ReadonlyArray<Stages.Stage>
   /** Null until it is planned. */
   private served: Served | null = null
@@ -49,8 +47,6 @@ class Passage<Head extends RequestHead, C extends Stages.AdmittedCall> extends I
 
   constructor(exchange: Exchange, lane: LaneServices, operation: Operation<Head, C>, stages: ReadonlyArray<Stages.Stage>) {
     super(exchange, lane, operation)
-    this.lane = lane
-    this.operation = operation
     this.stages = stages
   }
 
@@ -66,7 +62,7 @@ class Passage<Head extends RequestHead, C extends Stages.AdmittedCall> extends I
 
   /** Reads the path and the head. */
   protected override taken(body: Buffer, read: Record<string, unknown>, outline: Large | null, form: Form | null, asked: Asked): void {
-    const { exchange, key, lane, operation, tags } = this
+    const { exchange, gate: operation, key, services: lane, tags } = this
     const { codec, endpoint, face, fromPath } = operation
     let parsed = read
     let large = outline
@@ -81,18 +77,20 @@ class Passage<Head extends RequestHead, C extends Stages.AdmittedCall> extends I
     const call: Stages.AdmittedCall = {
       tags, key, endpoint, format: face.name, codec, body, parsed, large: large ?? undefined, form: form ?? undefined, head, asked,
       units: large?.units ?? operation.units?.(head, parsed, { bytes: body, form }) ?? null, request: exchange, client: exchange, interceptors: noInterceptors,
-      refuse: this.refuse.bind(this), onGone: this.waits.bind(this)
+      passage: this
     }
+    const at = Stages.firstOf(this.stages, call)
     // The operation's own codec and head make it a call of its kind.
-    Stages.pass(this.stages, call as C, this.start.bind(this))
+    if (at === -1) this.start(call as C)
+    else Stages.pass(this.stages, call as C, this.start.bind(this), at)
   }
 
-  private waits(listener: () => void): void {
+  onGone(listener: () => void): void {
     this.gone = listener
   }
 
   private start(passed: C, waited?: Waits.Waited): void {
-    const { exchange, lane, operation } = this
+    const { exchange, gate: operation, services: lane } = this
     const planned = plan(lane, operation, exchange, passed)
     if (planned instanceof PublicError) {
       Waits.waitOrRefuse(lane.waits, planned, passed, waited, this.start.bind(this))
@@ -100,14 +98,14 @@ class Passage<Head extends RequestHead, C extends Stages.AdmittedCall> extends I
     }
     const releaseBytes = takeOver(lane, operation, exchange, passed, planned)
     if (releaseBytes instanceof PublicError) {
-      passed.refuse(releaseBytes)
+      passed.passage.refuse(releaseBytes)
       return
     }
     planned.prompt.onRelease = releaseBytes
     const served = serve(lane, operation, exchange, passed, planned, waited)
     if (served instanceof PublicError) {
       releaseBytes()
-      passed.refuse(served)
+      passed.passage.refuse(served)
       return
     }
     this.served = served

@@ -86,17 +86,17 @@ export class Idempotency implements Stage {
     const known = this.recent.get(named.key, now)
     if (known !== null) {
       if (known.digest === named.digest) new Repeat(this, call, next, named).share(known.reply)
-      else call.refuse(reused())
+      else call.passage.refuse(reused())
       return
     }
     const running = this.flights.get(named.key)
     if (running !== null && running.mark !== named.digest) {
-      call.refuse(reused())
+      call.passage.refuse(reused())
       return
     }
     const repeat = new Repeat(this, call, next, named)
     const flight = this.flights.enter(named.key, repeat, named.digest)
-    if (flight === null) call.onGone(() => this.flights.leave(named.key, repeat))
+    if (flight === null) call.passage.onGone(() => this.flights.leave(named.key, repeat))
     else repeat.lead(flight)
   }
 
@@ -174,7 +174,7 @@ class Repeat implements Waiter<KeptReply>, CoalescedCallListener {
     this.flight = flight
     const { draining, store } = this.stage.options
     if (draining()) {
-      this.call.refuse(Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 }))
+      this.call.passage.refuse(Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 }))
       flight.failed()
     } else if (store === null) this.callAsLeader()
     else this.claim(store)
@@ -197,7 +197,7 @@ class Repeat implements Waiter<KeptReply>, CoalescedCallListener {
           ? Effect.delay(Effect.suspend(() => look(Math.min(waitMs * 2, longestLookMs))), waitMs)
           : Effect.sync(() => this.decided(claim, owner, store))
       })
-    this.call.onGone(() => {
+    this.call.passage.onGone(() => {
       this.stopLooking?.()
       this.flight?.failed()
     })
@@ -218,7 +218,7 @@ class Repeat implements Waiter<KeptReply>, CoalescedCallListener {
         this.flight?.resolve(claim.reply)
         return
       case "Reused":
-        this.call.refuse(reused())
+        this.call.passage.refuse(reused())
         this.flight?.failed()
     }
   }

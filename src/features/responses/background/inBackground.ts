@@ -45,7 +45,7 @@ export const make = ({ conversations, draining, fork, makeResponseId, now, respo
       id, keyId: call.key === null ? null : call.key.id, createdAt, status: "in_progress", input: ItemTexts.list(Ended.inputOf(call)).toString("utf8"), response: started
     } as const
     fork(Effect.match(responses.begin(response, BackgroundRequest.of(call)), {
-      onFailure: () => call.refuse(Errors.make("service_unavailable", "A response in the background is stored, and that is not possible at the moment.", { retryAfterSeconds: 1 })),
+      onFailure: () => call.passage.refuse(Errors.make("service_unavailable", "A response in the background is stored, and that is not possible at the moment.", { retryAfterSeconds: 1 })),
       onSuccess: () => {
         call.client.respond(200, [...GatewayHeaders.common(call.tags), "Content-Type", "application/json"], withStatus(started, "queued"))
         goOn(call, id, next)
@@ -76,11 +76,13 @@ export const make = ({ conversations, draining, fork, makeResponseId, now, respo
     next({
       ...call,
       client: new BackgroundClient(keep, fail),
-      refuse: (error) => {
-        call.refuse(error)
-        fail(error.code, error.message)
+      passage: {
+        refuse: (error) => {
+          call.passage.refuse(error)
+          fail(error.code, error.message)
+        },
+        onGone: () => undefined
       },
-      onGone: () => undefined,
       // Only a cancellation ends the request.
       detached: (end) => {
         leave = end

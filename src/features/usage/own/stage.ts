@@ -76,7 +76,7 @@ export const make = (options: Options): Stage => ({
       onFailure: () => null,
       onSuccess: (text) => text
     }), "its usage was read", (text) => {
-      if (text === null) call.refuse(Errors.make("service_unavailable", "The usage of this API key cannot be read at the moment.", { retryAfterSeconds: 1 }))
+      if (text === null) call.passage.refuse(Errors.make("service_unavailable", "The usage of this API key cannot be read at the moment.", { retryAfterSeconds: 1 }))
       else tell(options, call, codec, text, startedAt)
     })
   }

@@ -66,10 +66,10 @@ const estimates = (services: LaneServices, { estimatedReply, format }: Words, pl
   name: "estimates",
   applies: () => true,
   run: (call, next) => {
-    const { body, client, large, parsed, refuse, tags } = call
+    const { body, client, large, parsed, passage, tags } = call
     const go = (asked: Counting.Sampled | PublicError): void => {
       if (asked instanceof PublicError) {
-        refuse(asked)
+        passage.refuse(asked)
         return
       }
       const estimate = (): void => client.respond(
@@ -78,7 +78,7 @@ const estimates = (services: LaneServices, { estimatedReply, format }: Words, pl
       )
       const planned = plan(call)
       if (planned === noCounter || (planned instanceof Blocked && planned.skipped.length > 0)) estimate()
-      else if (planned instanceof PublicError) refuse(planned)
+      else if (planned instanceof PublicError) passage.refuse(planned)
       else next({
         ...call,
         client: { ...silent, respond: (status, headers, reply) => StatusReason.isOk(status) ? client.respond(status, headers, reply) : estimate() }
@@ -89,9 +89,9 @@ const estimates = (services: LaneServices, { estimatedReply, format }: Words, pl
       return
     }
     let gone = false
-    call.onGone(() => {
+    passage.onGone(() => {
       gone = true
-      refuse(left("its tokens were counted"))
+      passage.refuse(left("its tokens were counted"))
     })
     services.bodies.ask(CountJobs.count, { id: large.id, bytes: body, format }, (asked) => {
       if (!gone) go(asked)
@@ -105,9 +105,12 @@ const ownAnswer: Stage = {
   applies: () => true,
   run: (call, next) => next({
     ...call,
-    refuse: (error) => {
-      if (error.code === "client_closed_request") call.refuse(error)
-      else call.client.respond(error.status, [], "")
+    passage: {
+      refuse: (error) => {
+        if (error.code === "client_closed_request") call.passage.refuse(error)
+        else call.client.respond(error.status, [], "")
+      },
+      onGone: (listener) => call.passage.onGone(listener)
     }
   })
 }

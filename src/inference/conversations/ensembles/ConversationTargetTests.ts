@@ -36,7 +36,8 @@ export const make = (services: ConversationServices): TargetTests["Service"] => 
     }
     const call: ConversationCall = {
       tags: { requestId: services.admission.makeRequestId(), sessionTag: null, session: null },
-      key: null, endpoint, format: codec.name, codec, body, parsed, head, units: null, request, client: { ...silent, respond: nothing }, interceptors: [], refuse: nothing, onGone: nothing
+      key: null, endpoint, format: codec.name, codec, body, parsed, head, units: null, request, client: { ...silent, respond: nothing }, interceptors: [],
+      passage: { refuse: nothing, onGone: nothing }
     }
     const encoding = new ConversationEncoding(services, codec, head, prompt, route)
     const conversation = encoding.decoded()

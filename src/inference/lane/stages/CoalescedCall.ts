@@ -37,7 +37,7 @@ const nothingSpent: Spent = { usage: { input: 0, output: 0, cacheRead: 0, cacheC
 
 export class CoalescedCall implements Client, Interceptor {
   /** Not the whole call: this lives as long as a stream, and its body need not. */
-  private readonly call: Pick<AdmittedCall, "client" | "refuse" | "onLeft">
+  private readonly call: Pick<AdmittedCall, "client" | "passage" | "onLeft">
   private readonly listener: CoalescedCallListener
   private spent = nothingSpent
   private heads: ReadonlyArray<string> = []
@@ -45,8 +45,8 @@ export class CoalescedCall implements Client, Interceptor {
   private gone = false
   private drained: (() => void) | null = null
 
-  private constructor({ client, onLeft, refuse }: AdmittedCall, listener: CoalescedCallListener) {
-    this.call = { client, onLeft, refuse }
+  private constructor({ client, onLeft, passage }: AdmittedCall, listener: CoalescedCallListener) {
+    this.call = { client, onLeft, passage }
     this.listener = listener
   }
 
@@ -60,12 +60,14 @@ export class CoalescedCall implements Client, Interceptor {
       ...call,
       client: this,
       interceptors: [...call.interceptors, this],
-      refuse: (error) => this.refuse(error),
-      // The request has not begun: no other code will report its end.
-      onGone: (listener) => call.onGone(() => this.left(() => {
-        listener()
-        this.closed()
-      })),
+      passage: {
+        refuse: (error) => this.refuse(error),
+        // The request has not begun: no other code will report its end.
+        onGone: (listener) => call.passage.onGone(() => this.left(() => {
+          listener()
+          this.closed()
+        }))
+      },
       onLeft: (leave) => this.left(leave)
     }
   }
@@ -130,7 +132,7 @@ export class CoalescedCall implements Client, Interceptor {
   // ----------------------------------------------------------------------------------------------------------------------------------
 
   private refuse(error: PublicError): void {
-    this.call.refuse(error)
+    this.call.passage.refuse(error)
     this.closed()
   }
 

@@ -18,6 +18,14 @@ import type { Route } from "#src/routing/Router.ts"
 import type { Form } from "#src/wire/form/Form.ts"
 import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
 
+/** How the request came in. An object that each request has anyway: two functions would cost it 0.1 kB. */
+export interface Passage {
+  /** Ends the exchange with an error in the client's words, and counts it. */
+  refuse(error: PublicError): void
+  /** While a stage waits: called when the client has left (or the gateway stops); the request must then not continue. */
+  onGone(listener: () => void): void
+}
+
 /** One admitted request on its way to the planner. */
 export interface AdmittedCall {
   readonly tags: RequestTags
@@ -45,10 +53,7 @@ export interface AdmittedCall {
   /** Where the answer goes; a stage that wants to see it puts another in front. */
   readonly client: Client
   readonly interceptors: ReadonlyArray<Interceptor>
-  /** Ends the exchange with an error in the client's words, and counts it. */
-  readonly refuse: (error: PublicError) => void
-  /** While a stage waits: called when the client has left (or the gateway stops); the request must then not continue. */
-  readonly onGone: (listener: () => void) => void
+  readonly passage: Passage
   /**
    * Decides what becomes of the running request when its client leaves: it calls `leave` at once, later, or never when others wait for
    * the answer. A stage that puts its own in front asks the one before it in the end. Absent: the request ends.
@@ -76,17 +81,21 @@ export interface Stage {
   readonly name: string
   /** Asked for every request, so it must be cheap: false passes the stage by. */
   readonly applies: (call: AdmittedCall) => boolean
-  /** Calls `next` at most once, at once or later, or answers through `call.client` or `call.refuse`. */
+  /** Calls `next` at most once, at once or later, or answers through `call.client` or `call.passage`. */
   readonly run: (call: AdmittedCall, next: (call: AdmittedCall) => void) => void
 }
 
 /** Walks the stages that apply, then `done`. A stage continues with the call that it was given, so its kind does not change. */
 export const pass = <C extends AdmittedCall>(stages: ReadonlyArray<Stage>, call: C, done: (call: C) => void, from = 0): void => {
-  for (let i = from; i < stages.length; i++) {
-    const stage = stages[i] as Stage
-    if (stage.applies(call)) return enter(stages, call, done, i)
-  }
-  done(call)
+  const at = firstOf(stages, call, from)
+  if (at === -1) done(call)
+  else enter(stages, call, done, at)
+}
+
+/** The place of the first stage that applies, from `from` on; -1 when none does, as for most requests. */
+export const firstOf = (stages: ReadonlyArray<Stage>, call: AdmittedCall, from = 0): number => {
+  for (let i = from; i < stages.length; i++) if ((stages[i] as Stage).applies(call)) return i
+  return -1
 }
 
 /** A function of its own: a call-back in the loop would make a scope for each stage that is passed by. */
@@ -109,10 +118,10 @@ export const wait = <A>(call: AdmittedCall, fork: Fork, effect: Effect.Effect<A>
   }))
   // What follows may wait, too, and then it is its own listener that counts.
   if (over) return
-  call.onGone(() => {
+  call.passage.onGone(() => {
     if (over) return
     over = true
     stop()
-    call.refuse(left(doing))
+    call.passage.refuse(left(doing))
   })
 }

@@ -31,21 +31,21 @@ export const waitOrRefuse = <C extends AdmittedCall>(
   services: WaitServices, refusal: PublicError, call: C, waited: Waited | undefined, again: (call: C, waited: Waited) => void
 ): void => {
   if (!(refusal instanceof Blocked) || (waited !== undefined && waited.last)) {
-    call.refuse(refusal)
+    call.passage.refuse(refusal)
     return
   }
   const since = waited === undefined ? services.now() : waited.since
   const rounds = waited === undefined ? 0 : waited.rounds
   const blocked = refusal.skipped.flatMap(({ candidate: { target }, unavailable }) => isOurs(unavailable) ? [{ target, unavailable }] : [])
   const joined = services.turns.join({ blocked, combo: refusal.combo, since, deadline: deadlineOf(since, services.totalMs), rounds }, (turn: TurnOutcome) => {
-    if (turn instanceof PublicError) call.refuse(turn)
+    if (turn instanceof PublicError) call.passage.refuse(turn)
     else again(call, { since, rounds: rounds + 1, last: turn === "late" })
   })
-  if (joined === null) call.refuse(refusal)
-  else if (joined instanceof PublicError) call.refuse(joined)
-  else call.onGone(() => {
+  if (joined === null) call.passage.refuse(refusal)
+  else if (joined instanceof PublicError) call.passage.refuse(joined)
+  else call.passage.onGone(() => {
     joined()
-    call.refuse(left("its request waited"))
+    call.passage.refuse(left("its request waited"))
   })
 }
 
@@ -63,12 +63,12 @@ export const throttle = (turns: Turns["Service"]): Stage => ({
   applies: ({ key }) => key !== null && key.policy.throttleDelayMs > 0,
   run: (call, next) => {
     const leave = turns.pause(call.key === null ? 0 : call.key.policy.throttleDelayMs, (turn) => {
-      if (turn instanceof PublicError) call.refuse(turn)
+      if (turn instanceof PublicError) call.passage.refuse(turn)
       else next(call)
     })
-    call.onGone(() => {
+    call.passage.onGone(() => {
       leave()
-      call.refuse(left("its request waited"))
+      call.passage.refuse(left("its request waited"))
     })
   }
 })
