@@ -14,7 +14,7 @@ import type { Phase, Upstream, UpstreamCall, UpstreamFailure, UpstreamHandler } 
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import * as AnswerReading from "#actors/request/steps/answerReading.ts"
 import * as Resumption from "#actors/request/Resumption.ts"
-import * as RequestHeaders from "#actors/request/steps/requestHeaders.ts"
+import * as Job from "#actors/request/steps/Job.ts"
 import { type Answered, WholeAnswer } from "#actors/request/steps/WholeAnswer.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Outcome } from "#schemas/records/LedgerRow.ts"
@@ -95,7 +95,7 @@ export class Attempt implements UpstreamHandler, Answered {
 
   ask(method: "GET" | "POST", path: string, body: Body | null): void {
     const { requestHeaders, target: { origin, proxy }, timeouts } = this.options
-    const headers = this.whole === null || !this.whole.isOfJob ? requestHeaders : RequestHeaders.ofJob(requestHeaders)
+    const headers = this.whole === null || !this.whole.isOfJob ? requestHeaders : Job.headersOf(requestHeaders)
     this.call = (this.upstream as Upstream["Service"]).dispatch({ origin, path, method, headers, body, timeouts, proxy }, this)
   }
 

@@ -9,7 +9,7 @@ import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 const noNotes: ReadonlyArray<AttemptNote> = []
 const noSkips: ReadonlyArray<SkipNote> = []
 
-const noteOf = (index: number, status: number, { errorCode: code, latencyMs: ms }: LedgerRow): AttemptNote => ({ index, status, code, ms })
+const noteOf = (index: number, { errorCode: code, latencyMs: ms, upstreamStatus: status }: LedgerRow): AttemptNote => ({ index, status, code, ms })
 
 export class History implements RouteNotes {
   /** Targets that were passed over, once the first one did not answer. */
@@ -20,22 +20,20 @@ export class History implements RouteNotes {
   private bytesOut = 0
   /** Of the first attempt, whose note is made when it is asked for: that of most requests never is. */
   private index = 0
-  private status = 0
   private first: LedgerRow | null = null
   private made: ReadonlyArray<AttemptNote> | null = null
 
   get notes(): ReadonlyArray<AttemptNote> {
-    return this.first === null ? noNotes : this.made ??= [noteOf(this.index, this.status, this.first)]
+    return this.first === null ? noNotes : this.made ??= [noteOf(this.index, this.first)]
   }
 
-  note(index: number, { upstreamStatus }: AttemptEnd, row: LedgerRow): void {
+  note(index: number, row: LedgerRow): void {
     this.tried++
     if (this.first !== null) {
-      this.made = [...this.notes, noteOf(index, upstreamStatus, row)]
+      this.made = [...this.notes, noteOf(index, row)]
       return
     }
     this.index = index
-    this.status = upstreamStatus
     this.first = row
   }
 

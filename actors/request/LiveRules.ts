@@ -16,7 +16,6 @@ const maxContinuations = 2
 
 export class LiveRules implements WalkRules {
   readonly startedAt: number
-  readonly deadline: number
   readonly #inbound: Inbound
   readonly #services: Services
   /** Made with the first failure. */
@@ -25,11 +24,14 @@ export class LiveRules implements WalkRules {
   #moved: Array<Target | undefined> | null = null
 
   constructor(inbound: Inbound, services: Services, startedAt: number) {
-    const { total } = services.limits.timeouts
     this.startedAt = startedAt
-    this.deadline = total === 0 ? Number.POSITIVE_INFINITY : startedAt + total
     this.#inbound = inbound
     this.#services = services
+  }
+
+  get deadline(): number {
+    const { total } = this.#services.limits.timeouts
+    return total === 0 ? Number.POSITIVE_INFINITY : this.startedAt + total
   }
 
   get size(): number {

@@ -2,6 +2,7 @@
 import type { AttemptClient, AttemptEnd } from "./Attempt.ts"
 import type { Inbound, RequestLimits, RouteNotes } from "./Inbound.ts"
 import { ClientStream } from "./ClientStream.ts"
+import type { LiveRules } from "./LiveRules.ts"
 import type { StreamTap } from "#actors/request/ports/Face.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Try } from "./Try.ts"
@@ -18,14 +19,14 @@ export class Reply {
   private readonly inbound: Inbound
   /** Where a streamed answer goes; null for a whole one. */
   private readonly clientStream: ClientStream | null
-  private readonly startedAt: number
+  private readonly rules: Pick<LiveRules, "startedAt">
   private readonly notes: RouteNotes
 
-  constructor(inbound: Inbound, pulse: RequestLimits["pulse"], startedAt: number, notes: RouteNotes) {
+  constructor(inbound: Inbound, pulse: RequestLimits["pulse"], rules: Pick<LiveRules, "startedAt">, notes: RouteNotes) {
     this.inbound = inbound
-    this.startedAt = startedAt
+    this.rules = rules
     this.notes = notes
-    this.clientStream = inbound.stream ? new ClientStream(inbound.client, inbound.face, inbound.face.opaque === true ? silent : pulse, inbound.progress, startedAt) : null
+    this.clientStream = inbound.stream ? new ClientStream(inbound.client, inbound.face, inbound.face.opaque === true ? silent : pulse, inbound.progress, rules.startedAt) : null
   }
 
   /** The head of a stream is out: the client was given 200. */
@@ -88,7 +89,7 @@ export class Reply {
   ): ReadonlyArray<string> {
     return this.inbound.responseHeaders({
       target,
-      latencyMs: now - this.startedAt,
+      latencyMs: now - this.rules.startedAt,
       fallbackAttempts: Math.max(0, attempts - 1),
       strategy: this.inbound.route.strategy,
       settled: row,

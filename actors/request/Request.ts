@@ -44,14 +44,14 @@ export class RequestActor implements Waiting, TryOwner {
   rosterSlot = -1
   readonly inbound: Inbound
   private readonly services: Services
-  private readonly rules: LiveRules
+  readonly rules: LiveRules
   private readonly reply: Reply
   private readonly history = new History()
   /** Null unless answers that break off are continued. */
   private readonly resumption: Resumption.Resumption | null
   private state = RequestState.fresh
-  /** By their ids; null once nothing is needed of one. */
-  private readonly tries: Array<Try | null> = [null]
+  /** The newest of those that are still needed. */
+  private newest: Try | null = null
   /** The newest try's, or that of the answer that the client receives. */
   private currentTarget: Target
   /** Events that are being handled, one inside the other. */
@@ -72,7 +72,7 @@ export class RequestActor implements Waiting, TryOwner {
     this.inbound = inbound
     this.rules = new LiveRules(inbound, services, startedAt)
     this.currentTarget = inbound.targets[0] as Target
-    this.reply = new Reply(inbound, services.limits.pulse, startedAt, this.history)
+    this.reply = new Reply(inbound, services.limits.pulse, this.rules, this.history)
     this.resumption = inbound.recovery.continues ? new Resumption.Resumption() : null
     services.telemetry.requestStarted(inbound.endpoint, inbound.stream)
   }
@@ -98,8 +98,8 @@ export class RequestActor implements Waiting, TryOwner {
   }
 
   get outputText(): string {
-    for (let id = this.tries.length - 1; id >= 0; id--) {
-      const text = this.tries[id]?.outputText ?? ""
+    for (let one = this.newest; one !== null; one = one.before) {
+      const text = one.outputText
       if (text !== "") return text
     }
     return ""
@@ -204,8 +204,8 @@ export class RequestActor implements Waiting, TryOwner {
       case "Queue":
         return this.queue(this.tryOf(intent.id), intent)
       case "Cancel":
-        this.tries[intent.id]?.cancel(this.at)
-        this.tries[intent.id] = null
+        Try.find(this.newest, intent.id)?.cancel(this.at)
+        this.newest = Try.without(this.newest, intent.id)
         return null
       case "Cut":
         this.cut(intent.id, intent.reason)
@@ -236,7 +236,7 @@ export class RequestActor implements Waiting, TryOwner {
   }
 
   private tryOf(id: number): Try {
-    return this.tries[id] as Try
+    return Try.find(this.newest, id) as Try
   }
 
   private endOf(id: number): AttemptEnd {
@@ -250,7 +250,7 @@ export class RequestActor implements Waiting, TryOwner {
     if (!RequestState.isWaiting(this.state, id)) return null
     const target = this.rules.targetAt(index)
     const now = this.at
-    const one = this.tries[id] ??= new Try(this, id, index, target, this.rules.startedAt, now)
+    const one = Try.find(this.newest, id) ?? (this.newest = new Try(this, id, index, target, now, this.newest))
     this.currentTarget = target
     one.stopWaiting = null
     const place = this.services.resilience.enter(target, now, passesGuesses, this.rules.ownFailures)
@@ -284,7 +284,7 @@ export class RequestActor implements Waiting, TryOwner {
 
   private call(one: Try, attempt: number, continues: boolean): void {
     one.stopWaiting = null
-    one.call(CallOptions.of(one, this.inbound, this.services, this.reply.stream, this.resumption, attempt, continues, this.services.now()), this.services)
+    one.call(CallOptions.of(one, this.inbound, this.services, this.reply.stream, this.resumption, attempt, continues, this.services.now()), this.inbound, this.services)
   }
 
   speaks({ id }: Try): void {
@@ -313,9 +313,8 @@ export class RequestActor implements Waiting, TryOwner {
   }
 
   private cut(id: number, reason: RequestState.CutReason): void {
-    const one = this.tries[id]
-    if (one === undefined || one === null) return
-    one.cut(reason === "client-gone" ? "client-abort" : "policy", AttemptFailure.ofCut(reason, one.target))
+    const one = Try.find(this.newest, id)
+    if (one !== null) one.cut(reason === "client-gone" ? "client-abort" : "policy", AttemptFailure.ofCut(reason, one.target))
   }
 
   private drain(one: Try): void {
@@ -338,11 +337,11 @@ export class RequestActor implements Waiting, TryOwner {
     const end = one.end as AttemptEnd
     const isFinal = as === "final"
     if (isFinal) this.currentTarget = one.target
-    else this.tries[one.id] = null
+    else this.newest = Try.without(this.newest, one.id)
     const row = one.settle(end, this.at, isFinal, isFinal ? this.statusFor(end) : 0, this.state.clientGone ? this.goneCode : null, this.inbound, this.services)
     if (row === null) return
     one.row = row
-    this.history.note(one.index, end, row)
+    this.history.note(one.index, row)
     // The late result of a try that no longer matters does not affect the request.
     if (as === "late") return
     this.history.count(end, row)
@@ -393,6 +392,6 @@ export class RequestActor implements Waiting, TryOwner {
     if (isDefect) this.services.defect(this.inbound.requestId, cause)
     this.handle({ _tag: isDefect ? "Defect" : "ShutDown" }, this.services.now())
     // The defect may have kept a call that is over from being settled.
-    for (const one of this.tries) if (one !== null && one.end !== null && one.row === null) this.settle(one, "late")
+    for (let one = this.newest; one !== null; one = one.before) if (one.end !== null && one.row === null) this.settle(one, "late")
   }
 }

@@ -2,24 +2,28 @@
  * What one try holds: its wait, its place at the target, its start record and its wire call, each given back or settled exactly once.
  */
 import { Attempt, type AttemptEnd } from "./Attempt.ts"
+import type { AttemptRow } from "#actors/request/steps/AttemptRow.ts"
 import type { AttemptOptions, AttemptOwner } from "#actors/request/steps/attemptValues.ts"
+import * as Interceptors from "#actors/request/steps/interceptors.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import type { Body } from "#actors/request/ports/Body.ts"
 import type { OwnFailures } from "./OwnFailures.ts"
 import type { Inbound } from "./Inbound.ts"
+import type { LiveRules } from "./LiveRules.ts"
 import type { Pass, Verdict } from "#actors/request/ports/Resilience.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Services } from "./services.ts"
-import * as RequestFacts from "./requestFacts.ts"
+import type * as RequestFacts from "./requestFacts.ts"
 import { verdictOf } from "./verdict.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import type { AttemptStart, LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
+import type { LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 
 const nothing: ReadonlyArray<string> = []
 
 /** The request, as a try tells it of its call. */
 export interface TryOwner {
+  readonly rules: Pick<LiveRules, "startedAt">
   speaks(one: Try): void
   commits(one: Try): void
   ended(one: Try, end: AttemptEnd): void
@@ -31,8 +35,9 @@ export class Try implements AttemptOwner {
   /** Place among the targets. */
   readonly index: number
   readonly target: Target
-  /** ms since the epoch: of the client's request, of this try's turn, and of its place at the target. */
-  readonly requestedAt: number
+  /** The one before it among those of its request that are still needed; a list would cost a request with one try 50 bytes. */
+  before: Try | null
+  /** ms since the epoch: of this try's turn, and of its place at the target. */
   readonly beganAt: number
   placedAt: number
   /** The place at the target while it is taken. */
@@ -51,25 +56,46 @@ export class Try implements AttemptOwner {
   row: LedgerRow | null = null
   private readonly owner: TryOwner
   private attempt: Attempt | null = null
-  private start: AttemptStart | null = null
+  /** Null before it is called, and once it is settled. */
+  private start: AttemptRow | null = null
+  /** The client chose the account of the credential: its refusal belongs to the request. */
   private namesAccount = false
   /** Cuts a call that takes longer than its line allows. */
   private limit: ReturnType<typeof setTimeout> | null = null
 
-  constructor(owner: TryOwner, id: number, index: number, target: Target, requestedAt: number, beganAt: number) {
+  constructor(owner: TryOwner, id: number, index: number, target: Target, beganAt: number, before: Try | null) {
     this.owner = owner
+    this.before = before
     this.id = id
     this.index = index
     this.target = target
-    this.requestedAt = requestedAt
     this.beganAt = beganAt
     this.placedAt = beganAt
+  }
+
+  /** That with the id, from the newest one on; null when it is not needed any more. */
+  static find(newest: Try | null, id: number): Try | null {
+    let one = newest
+    while (one !== null && one.id !== id) one = one.before
+    return one
+  }
+
+  /** The newest one when that with the id is not needed any more. */
+  static without(newest: Try | null, id: number): Try | null {
+    if (newest === null) return null
+    if (newest.id === id) return newest.before
+    newest.before = Try.without(newest.before, id)
+    return newest
   }
 
   /** Its target has a place for it. */
   enter(pass: Pass, now: number): void {
     this.pass = pass
     this.placedAt = now
+  }
+
+  get requestedAt(): number {
+    return this.owner.rules.startedAt
   }
 
   speaks(): void {
@@ -84,16 +110,16 @@ export class Try implements AttemptOwner {
     this.owner.ended(this, end)
   }
 
-  call(options: AttemptOptions, services: Services): void {
+  call(options: AttemptOptions, inbound: Inbound, services: Services): void {
     this.start = options.start
-    this.namesAccount = options.namesAccount
+    this.namesAccount = inbound.namesAccount?.(this.target) === true
     const attempt = this.attempt = new Attempt(options, this)
     const executionMs = this.pass === null ? 0 : this.pass.executionMs ?? 0
     if (executionMs > 0) {
       this.limit = setTimeout(() => attempt.cut("gateway-timeout", AttemptFailure.executionTimeout(this.target, executionMs)), executionMs)
     }
-    const { start, target, watch } = options
-    attempt.run(services.ledger, watch === null ? services.upstream : watch(start, target, services.upstream))
+    const watch = Interceptors.watchOf(inbound.interceptors)
+    attempt.run(services.ledger, watch === null ? services.upstream : watch(options.start, this.target, services.upstream))
   }
 
   /** Upstream response headers, flat; empty before the head. */
@@ -146,7 +172,7 @@ export class Try implements AttemptOwner {
     const { start, target } = this
     if (start === null) return null
     this.start = null
-    const row = RequestFacts.rowOf(this, start, end, at, inbound, services.accounting, final, clientStatus, gone)
+    const row = start.settle(this, end, at, inbound, services.accounting, final, clientStatus, gone)
     const { outcome } = row
     if (!end.opened) return row
     services.ledger.settle(row)

@@ -1,4 +1,4 @@
-/** What one request leaves behind, as values: start records, ledger rows, the summary for telemetry. Pure. */
+/** What one request leaves behind, as values: what its attempts used, the summary for telemetry. Pure. */
 import type { AttemptEnd } from "./Attempt.ts"
 import type { Inbound } from "./Inbound.ts"
 import type { Accounting } from "#actors/request/ports/Accounting.ts"
@@ -7,40 +7,15 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import type { Timeouts } from "#actors/request/ports/Upstream.ts"
 import type { WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
-import type { Services } from "./services.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import type { AttemptStart, LedgerRow, Outcome, Phases } from "#schemas/records/LedgerRow.ts"
+import type { LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
 import * as Units from "#schemas/records/Units.ts"
 
 /** Error code of the rows of a client that has gone. */
 export type GoneCode = "client_closed_request" | "slow_reader_timeout"
 
-export const startOf = (
-  inbound: Inbound,
-  target: Target,
-  { makeAttemptId, nodeId }: Pick<Services, "makeAttemptId" | "nodeId">,
-  attempt: number,
-  startedAt: number
-): AttemptStart => ({
-  // Spelled out, like the row below: a spread makes an object that grows field by field, which costs a kilobyte a request.
-  attemptId: makeAttemptId(),
-  attempt,
-  startedAt,
-  nodeId,
-  requestId: inbound.requestId,
-  endpoint: inbound.endpoint,
-  requestedModel: inbound.requestedModel,
-  provider: target.provider,
-  model: target.model,
-  connectionId: target.connection === null ? null : target.connection.id,
-  apiKeyId: inbound.key === null ? null : inbound.key.id,
-  apiKeyName: inbound.key === null ? null : inbound.key.name,
-  combo: inbound.route.combo,
-  sessionTag: inbound.sessionTag,
-  sourceFormat: inbound.face.name,
-  targetFormat: target.wireFormat,
-  stream: inbound.stream
-})
+/** Whole ms between two readings of the clock: V8 keeps each number that may have a fraction as an object of its own. */
+export const elapsed = (from: number, to: number): number => Math.round(to - from)
 
 /** The model did work for this attempt, so it has tokens even when the upstream counted none. */
 export const ranModel = (end: AttemptEnd): boolean => end.usage !== null || end.committed || end.answer !== null || end.rejected
@@ -68,14 +43,14 @@ const isUncounted = (end: AttemptEnd, counted: Usage): boolean => {
   return length > 0 && (counted.input === 0 || counted.output === 0 || length > longestToken)
 }
 
-interface Counted {
+export interface Counted {
   readonly usage: Usage
   /** A part of it is the gateway's estimate. */
   readonly estimated: boolean
 }
 
 /** Tokens of an attempt: what its upstream counted, and an estimate of what it did not. */
-const usageOf = (end: AttemptEnd, outcome: Outcome, inbound: Inbound, accounting: Accounting["Service"]): Counted => {
+export const usageOf = (end: AttemptEnd, outcome: Outcome, inbound: Inbound, accounting: Accounting["Service"]): Counted => {
   if (inbound.tokenless === true) return { usage: noUsage, estimated: false }
   const counted = countOf(end)
   if (!isEstimated(end, outcome, counted)) return { usage: counted ?? noUsage, estimated: false }
@@ -98,81 +73,6 @@ export const unitsOf = (end: AttemptEnd, outcome: Outcome, inbound: Pick<Inbound
   if (inbound.tokenless === true || !(ranModel(end) || (outcome === "client-abort" && end.opened))) return null
   return Units.withRequest(end.units === null ? inbound.units : Units.possible(end.units), price)
 }
-
-/** The try that a row is about. */
-export interface TryFacts {
-  readonly target: Target
-  /** ms since the epoch. */
-  readonly requestedAt: number
-  readonly beganAt: number
-  readonly placedAt: number
-}
-
-/** `settledAt`: ms; `clientStatus`: 0 = none by this attempt; `goneCode`: null unless the client has gone. */
-export const rowOf = (
-  one: TryFacts, start: AttemptStart, end: AttemptEnd, settledAt: number, inbound: Inbound, accounting: Accounting["Service"],
-  final: boolean, clientStatus: number, goneCode: GoneCode | null
-): LedgerRow => {
-  const { target } = one
-  const outcome = goneCode !== null ? "client-abort" : end.outcome
-  const { estimated, usage } = usageOf(end, outcome, inbound, accounting)
-  const units = unitsOf(end, outcome, inbound, target)
-  const gone = outcome === "client-abort"
-  return {
-    attemptId: start.attemptId,
-    attempt: start.attempt,
-    startedAt: start.startedAt,
-    nodeId: start.nodeId,
-    requestId: start.requestId,
-    endpoint: start.endpoint,
-    requestedModel: start.requestedModel,
-    provider: start.provider,
-    model: start.model,
-    connectionId: start.connectionId,
-    apiKeyId: start.apiKeyId,
-    apiKeyName: start.apiKeyName,
-    combo: start.combo,
-    sessionTag: start.sessionTag,
-    sourceFormat: start.sourceFormat,
-    targetFormat: start.targetFormat,
-    stream: start.stream,
-    final,
-    settledAt,
-    outcome,
-    upstreamStatus: end.upstreamStatus,
-    status: gone ? 499 : end.error !== null ? end.error.status : 200,
-    clientStatus,
-    errorCode: gone ? goneCode : end.error === null ? null : end.error.code,
-    phase: end.phase,
-    tokensIn: usage.input,
-    tokensOut: usage.output,
-    tokensCacheRead: usage.cacheRead,
-    tokensCacheCreation: usage.cacheCreation,
-    tokensReasoning: usage.reasoning,
-    estimated,
-    units,
-    unpriced: Units.unpriced(units, target.price),
-    costUsd: accounting.cost(target, usage, units),
-    latencyMs: settledAt - start.startedAt,
-    ttftMs: end.firstContentAt === null ? null : end.firstContentAt - start.startedAt,
-    phases: phasesOf(one, start, end)
-  }
-}
-
-const since = (startedAt: number, at: number | null): number | null => at === null ? null : at - startedAt
-
-/** Numbers that are known anyway, but for three readings of the clock. */
-const phasesOf = (
-  one: TryFacts, { startedAt }: Pick<AttemptStart, "startedAt">,
-  { endedAt, headAt, sentAt }: Pick<AttemptEnd, "endedAt" | "headAt" | "sentAt">
-): Phases => ({
-  before: one.beganAt - one.requestedAt,
-  queue: one.placedAt - one.beganAt,
-  limits: startedAt - one.placedAt,
-  sent: since(startedAt, sentAt),
-  head: since(startedAt, headAt),
-  end: endedAt - startedAt
-})
 
 /** `row`: of the newest attempt; null when none was made. `bytesOut`: of bodies, given to the client; the others as `History.summary` has them. */
 export const summaryOf = (
@@ -198,8 +98,8 @@ export const summaryOf = (
     attempts,
     cache: inbound.cache ?? "off",
     startedAt,
-    latencyMs: now - startedAt,
-    ttftMs: row === null || row.ttftMs === null ? null : row.startedAt + row.ttftMs - startedAt,
+    latencyMs: elapsed(startedAt, now),
+    ttftMs: row === null || row.ttftMs === null ? null : row.ttftMs + elapsed(startedAt, row.startedAt),
     bytesOut
   }
 }

@@ -1,6 +1,7 @@
 /** What an attempt says about its upstream's health; nothing when it was ours or the client's doing. Pure. */
 import type { AttemptEnd } from "./Attempt.ts"
 import type { Verdict } from "#actors/request/ports/Resilience.ts"
+import * as RequestFacts from "./requestFacts.ts"
 import * as RetryHint from "#actors/resilience/retryHint.ts"
 import type { Outcome } from "#schemas/records/LedgerRow.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
@@ -17,7 +18,7 @@ export const verdictOf = (end: AttemptEnd, outcome: Outcome, startedAt: number):
   if (!end.opened || outcome === "client-abort" || (outcome === "policy" && !end.rejected)) return null
   // The server has the endpoint at another path: that says nothing about its models.
   if (end.repeatable && StatusReason.isMissing(end.upstreamStatus)) return null
-  if (end.rejected) return { ok: true, status: end.upstreamStatus, network: false, message: "", retryAfterMs: null, accountWide: false, ttftMs: ttftOf(end, startedAt), latencyMs: now - startedAt }
+  if (end.rejected) return { ok: true, status: end.upstreamStatus, network: false, message: "", retryAfterMs: null, accountWide: false, ttftMs: ttftOf(end, startedAt), latencyMs: RequestFacts.elapsed(startedAt, now) }
   const ok = end.error === null
   const inStream = StatusReason.isOk(end.upstreamStatus)
   const status = ok || !inStream ? end.upstreamStatus : outcome === "parse-error" ? unreadableAnswer : end.error.status
@@ -29,8 +30,8 @@ export const verdictOf = (end: AttemptEnd, outcome: Outcome, startedAt: number):
     retryAfterMs: end.error === null ? null : RetryHint.parse(status, end.headers, end.error.message, now, end.error.upstream?.error)?.delayMs ?? null,
     accountWide: end.error !== null && RetryHint.isAccountWide(status, end.headers, end.error),
     ttftMs: ttftOf(end, startedAt),
-    latencyMs: now - startedAt
+    latencyMs: RequestFacts.elapsed(startedAt, now)
   }
 }
 
-const ttftOf = ({ firstContentAt }: AttemptEnd, startedAt: number): number | null => firstContentAt === null ? null : firstContentAt - startedAt
+const ttftOf = ({ firstContentAt }: AttemptEnd, startedAt: number): number | null => firstContentAt === null ? null : RequestFacts.elapsed(startedAt, firstContentAt)

@@ -15,6 +15,13 @@ export interface GivenUp {
 /** Asks for the job on the target's own origin. */
 export type Ask = (method: "GET" | "POST", path: string, body: Uint8Array | null) => void
 
+/** Members of the first call that say what its body is. */
+const ofBody: ReadonlySet<string> = new Set(["content-type", "content-length"])
+
+/** The first call's headers for a question about its job, which is JSON where it has a body. */
+export const headersOf = (headers: ReadonlyArray<string>): ReadonlyArray<string> =>
+  [...headers.filter((_, i) => !ofBody.has(headers[i - i % 2] as string)), "content-type", "application/json"]
+
 export class Job {
   readonly #target: Target
   readonly #now: () => number

@@ -1,13 +1,13 @@
 /** What an attempt is given, and what it leaves: the values on both sides of one wire call. */
+import type { AttemptRow } from "./AttemptRow.ts"
 import type { AnswerCheck } from "#actors/request/ports/AnswerCheck.ts"
 import type { Body } from "#actors/request/ports/Body.ts"
-import type { Watch } from "#actors/request/ports/Interceptor.ts"
 import type { Dialect, StreamTap, Usage } from "#actors/request/ports/Face.ts"
 import type { Resumption } from "#actors/request/Resumption.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Phase, Timeouts } from "#actors/request/ports/Upstream.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import type { AttemptStart, Outcome } from "#schemas/records/LedgerRow.ts"
+import type { Outcome } from "#schemas/records/LedgerRow.ts"
 import type { Units } from "#schemas/records/Units.ts"
 
 /** The client's side of a stream, as far as an attempt may touch it. */
@@ -18,7 +18,8 @@ export interface AttemptClient {
 }
 
 export interface AttemptOptions {
-  readonly start: AttemptStart
+  /** The attempt's start record, and its row once it is settled. */
+  readonly start: AttemptRow
   readonly target: Target
   /** Forgotten when it was handed to the upstream. */
   body: Body
@@ -27,8 +28,6 @@ export interface AttemptOptions {
   readonly query: string
   /** GET has no body. */
   readonly method: "GET" | "POST"
-  /** The client chose the account of the credential: its refusal belongs to the request. */
-  readonly namesAccount: boolean
   readonly dialect: Dialect
   readonly stream: boolean
   /** Whether usage frames are forwarded to the client: only when it asked for them. */
@@ -43,8 +42,6 @@ export interface AttemptOptions {
   /** The client already has a part of the answer, and this attempt continues it. */
   readonly continues: boolean
   readonly client: AttemptClient
-  /** Looks at the wire call; null = nothing does. */
-  readonly watch: Watch | null
   readonly now: () => number
 }
 

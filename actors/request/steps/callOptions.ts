@@ -7,7 +7,7 @@ import * as RequestFacts from "#actors/request/requestFacts.ts"
 import type { Resumption } from "#actors/request/Resumption.ts"
 import type { Services } from "#actors/request/services.ts"
 import type { Try } from "#actors/request/Try.ts"
-import * as Interceptors from "./interceptors.ts"
+import { AttemptRow } from "./AttemptRow.ts"
 import * as TargetToken from "./targetToken.ts"
 
 /** How long STREAM_RECOVERY_ENABLED holds the first bytes, ms. */
@@ -23,12 +23,11 @@ export const of = (one: Try, inbound: Inbound, services: Services, client: Attem
   const asked = inbound.askedBy?.() ?? null
   const policy = policyAt(inbound.route.policy, target)
   return {
-    start: RequestFacts.startOf(inbound, target, services, attempt, at),
+    start: new AttemptRow(inbound, target, services, attempt, at),
     target,
     body,
     query: asked === null ? inbound.queryFor?.(target) ?? "" : `${target.path.includes("?") ? "&" : "?"}${asked}`,
     method: asked === null ? "POST" : "GET",
-    namesAccount: inbound.namesAccount?.(target) === true,
     requestHeaders: token === null ? inbound.headersFor(target) : TargetToken.withToken(inbound.headersFor(target), token),
     dialect,
     resumption,
@@ -39,7 +38,6 @@ export const of = (one: Try, inbound: Inbound, services: Services, client: Attem
     timeouts: RequestFacts.timeoutsOf(inbound.timeouts ?? services.limits.timeouts, policy, inbound.since === undefined ? attempt : attempt + 1, requestedAt, at),
     holdMs: inbound.recovery.holds ? recoveryHoldMs : 0,
     now: services.now,
-    client,
-    watch: Interceptors.watchOf(inbound.interceptors)
+    client
   }
 }
