@@ -56,7 +56,6 @@ const typed = (headers: ReadonlyArray<string>, contentType: string | null): Read
 type Kind = Pick<Operation<RequestHead>, "answerMs" | "face" | "terminal">
 
 export class PlannedRequest implements Inbound {
-  readonly requestId: string
   readonly client: Client
   readonly face: Face
   readonly endpoint: string
@@ -67,13 +66,10 @@ export class PlannedRequest implements Inbound {
   readonly cache: "miss" | "off"
   readonly recovery: Inbound["recovery"]
   readonly key: ApiKey | null
-  readonly sessionTag: string | null
-  readonly targets: ReadonlyArray<Target>
   readonly refusalOf: TargetGuard
   readonly route: RouteView
   readonly interceptors: ReadonlyArray<Interceptor>
   readonly timeouts: Timeouts | undefined
-  readonly tokenless: boolean
   readonly units: Units | null
   private readonly services: LaneServices
   private readonly planned: Planned
@@ -89,7 +85,6 @@ export class PlannedRequest implements Inbound {
     const { head, key, tags } = call
     const { route } = planned
     const view = RouteReport.viewOf(services.report, route, tags.requestId, head.model, key, face.name, terminal)
-    this.requestId = tags.requestId
     this.client = call.client
     this.face = face
     this.endpoint = call.endpoint
@@ -100,13 +95,10 @@ export class PlannedRequest implements Inbound {
     this.cache = call.cache ?? "off"
     this.recovery = face.opaque === true ? noRecovery : services.recovery()
     this.key = key
-    this.sessionTag = tags.sessionTag
-    this.targets = route.targets
     this.refusalOf = services.router().guardOf(key, head.model, route)
     this.route = words.tokenless === true ? view : ofSession(services, call, route, view)
     this.interceptors = call.interceptors
     this.timeouts = answerMs === undefined ? undefined : shorter(services.request.limits.timeouts, answerMs)
-    this.tokenless = words.tokenless === true
     this.units = call.units
     this.services = services
     this.planned = planned
@@ -115,6 +107,22 @@ export class PlannedRequest implements Inbound {
     this.query = clientRequest.query
     this.forwarded = ForwardHeaders.toUpstream(clientRequest.headers)
     this.explains = clientRequest.header("x-gateway-explain") === "true"
+  }
+
+  get requestId(): string {
+    return this.tags.requestId
+  }
+
+  get sessionTag(): string | null {
+    return this.tags.sessionTag
+  }
+
+  get targets(): ReadonlyArray<Target> {
+    return this.planned.route.targets
+  }
+
+  get tokenless(): boolean {
+    return this.words.tokenless === true
   }
 
   prepare(target: Target, text: string | null): Effect.Effect<void> | null {

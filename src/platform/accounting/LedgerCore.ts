@@ -15,7 +15,6 @@ export type Go = (error: LedgerUnavailable | null) => void
 
 /** An attempt between `open` and the write of its settle. */
 export class LedgerAttempt implements Journal.PendingWrite, AttemptTable.TableMember {
-  readonly id: string
   readonly hash: number
   /** Its number in the journal. */
   readonly number: number
@@ -31,11 +30,14 @@ export class LedgerAttempt implements Journal.PendingWrite, AttemptTable.TableMe
 
   constructor(ledger: LedgerCore, number: number, start: AttemptStart, go: Go) {
     this.#ledger = ledger
-    this.id = start.attemptId
     this.hash = AttemptTable.hashOf(start.attemptId)
     this.number = number
     this.#start = start
     this.#go = go
+  }
+
+  get id(): string {
+    return this.#start.attemptId
   }
 
   settle(row: LedgerRow): void {

@@ -42,7 +42,6 @@ export class HttpCall extends WheelEntry implements UpstreamCall, ConnectionExch
   readonly #pool: SocketPool
   readonly #wheel: TimerWheel
   readonly #onOver: (call: HttpCall) => void
-  readonly #totalAt: number
   #phase: Phase = "queue"
   #phaseAt: number
   #connection: Http1Connection | null = null
@@ -70,7 +69,6 @@ export class HttpCall extends WheelEntry implements UpstreamCall, ConnectionExch
     this.#onOver = onOver
     this.startedAt = wheel.now()
     this.#phaseAt = this.startedAt
-    this.#totalAt = request.timeouts.total > 0 ? this.startedAt + request.timeouts.total : Infinity
     this.head = head
     this.body = request.body
   }
@@ -124,6 +122,11 @@ export class HttpCall extends WheelEntry implements UpstreamCall, ConnectionExch
       source: "gateway",
       ...(this.#sent ? { retry: "never" } : {})
     }))
+  }
+
+  get #totalAt(): number {
+    const { total } = this.#timeouts
+    return total > 0 ? this.startedAt + total : Infinity
   }
 
   // ---- the pool ----------------------------------------------------------------------------------------------------------------
