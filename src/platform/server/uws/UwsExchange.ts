@@ -6,6 +6,7 @@ import { type BodyFlow, type BodySink, guardedSink, pourWhole } from "#src/platf
 import * as ContentCoding from "#src/platform/server/contentCoding.ts"
 import type { AbortReason, Exchange } from "#src/platform/server/Exchange.ts"
 import type { NativeRequest, NativeResponse } from "./native.ts"
+import { Pace } from "./Pace.ts"
 import { DONE, ENDING, OPEN, STARTED } from "#src/platform/server/exchangeState.ts"
 import { Outgoing } from "#src/platform/server/Outgoing.ts"
 import { headersOf } from "./headersOf.ts"
@@ -67,12 +68,7 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
   private closeWanted: boolean | undefined
   private isCut = false
   private decompressed = false
-  private progressAt = 0
-  private rearmedAt = 0
-  private bodyStartedAt = 0
-  private bodySeen = 0
-  /** The native timeout runs although nothing is awaited from the client. */
-  private rearms = false
+  private pace: Pace | undefined
   private abortReason: AbortReason | undefined
   private abortListener: ((reason: AbortReason) => void) | undefined
   private drainListener: (() => void) | undefined
@@ -223,14 +219,19 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
 
   /** More of the body is to come. The native timeout alone would cut a client that uploads slowly but steadily. */
   bodyPartial(): void {
-    this.bodyStartedAt = this.rearmedAt = performance.now()
-    this.host.watch.add(this)
+    const pace = this.watched()
+    pace.bodyStartedAt = pace.rearmedAt = performance.now()
   }
 
   bodyRearms(): void {
-    this.rearms = true
-    this.rearmedAt = performance.now()
+    const pace = this.watched()
+    pace.rearms = true
+    pace.rearmedAt = performance.now()
+  }
+
+  private watched(): Pace {
     this.host.watch.add(this)
+    return this.pace ??= new Pace()
   }
 
   /** Pausing also stops writable events, so not while those are awaited. */
@@ -302,7 +303,7 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
 
   private nativeAborted(): void {
     if (this.state === DONE) return
-    const stalled = this.blocked && performance.now() - this.progressAt >= NATIVE_TIMEOUT_MILLIS
+    const stalled = this.blocked && this.pace !== undefined && performance.now() - this.pace.progressAt >= NATIVE_TIMEOUT_MILLIS
     this.abortReason = stalled ? "slow-reader" : "client-closed"
     this.over()
   }
@@ -360,8 +361,8 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
   }
 
   protected override blocking(): void {
-    this.progressAt = this.rearmedAt = performance.now()
-    this.host.watch.add(this)
+    const pace = this.watched()
+    pace.progressAt = pace.rearmedAt = performance.now()
   }
 
   protected override drained(): void {
@@ -375,17 +376,17 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
 
   /** Called by the watch while the client is behind or its body is arriving. */
   tick(now: number): void {
-    const { host, reader } = this
+    const { host, pace, reader } = this
     const arriving = reader !== undefined && !reader.complete && reader.failure === null
-    if (this.state === DONE || (!this.blocked && !arriving && !this.rearms)) return host.watch.delete(this)
-    if (this.blocked && now - this.progressAt >= host.slowReaderMillis) return this.abort("slow-reader")
-    if (arriving && now - this.bodyStartedAt >= host.bodyMillis + (reader.pulled ? reader.received / STREAMED_BYTES_PER_MS : 0)) return reader.fail("timeout")
-    if (now - this.rearmedAt < REARM_MILLIS) return
+    if (this.state === DONE || pace === undefined || (!this.blocked && !arriving && !pace.rearms)) return host.watch.delete(this)
+    if (this.blocked && now - pace.progressAt >= host.slowReaderMillis) return this.abort("slow-reader")
+    if (arriving && now - pace.bodyStartedAt >= host.bodyMillis + (reader.pulled ? reader.received / STREAMED_BYTES_PER_MS : 0)) return reader.fail("timeout")
+    if (now - pace.rearmedAt < REARM_MILLIS) return
     // A silent uploader is left to the native timeout; a slow but steady one and a blocked reader live on.
-    const progressed = arriving && !reader.paused && reader.received > this.bodySeen
-    if (!this.blocked && !progressed && !this.rearms) return
-    this.bodySeen = reader?.received ?? 0
-    this.rearmedAt = now
+    const progressed = arriving && !reader.paused && reader.received > pace.bodySeen
+    if (!this.blocked && !progressed && !pace.rearms) return
+    pace.bodySeen = reader?.received ?? 0
+    pace.rearmedAt = now
     this.res.pause()
     this.res.resume()
   }
