@@ -5,8 +5,11 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Semaphore from "effect/Semaphore"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { type CacheConfig, type CachedAnswer, type Forgotten, ResponseCache, ResponseCacheStore, SharedCacheTier } from "#src/features/cache/ports/ResponseCache.ts"
@@ -77,6 +80,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   })
   yield* Effect.addFinalizer(() => Effect.sync(unsubscribe))
 
+  const fork = yield* FiberSet.makeRuntime<never, void, never>()
+  const lock = yield* Semaphore.make(1)
   const memory = new MemoryCache(() => config)
   const storeRests = new Patience(now)
   const sharedRests = new Patience(now)
@@ -117,8 +122,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
 
   const logLost = (error: StoreError) => Effect.logWarning(`Cached answers were not stored: ${error.message}`)
 
-  /** What one turn writes; what cannot be written is given up, because it can be asked for again. */
-  const write = Effect.suspend(() => {
+  /** What one turn writes, one after the other; what cannot be written is given up, because it can be asked for again. */
+  const write = lock.withPermits(1)(Effect.suspend(() => {
     const answers = backlog
     const hits = [...hitsOf].map(([signature, count]) => ({ signature, hits: count }))
     backlog = []
@@ -133,7 +138,10 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     })), { discard: true }).pipe(
       Effect.andThen(hits.length === 0 ? Effect.void : Effect.ignore(store.noteHits(hits)))
     )
-  })
+  }))
+
+  /** All that was put so far is written. In a fiber of its own: a reader that leaves must not take with it what waited to be written. */
+  const written = Effect.suspend(() => Fiber.join(fork(write)))
 
   const writing = yield* Rounds.make("cache writes", () => backlog.length > 0 || hitsOf.size > 0, writeEveryMs, write)
   yield* Supervisor.loop("cache eviction", Effect.delay(Effect.ignore(Effect.suspend(() => store.sweep(now(), maxStored))), sweepEveryMs))
@@ -143,7 +151,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const forget = (what: Forgotten): Effect.Effect<number, StoreError> => Effect.gen(function*() {
     memory.forget(what)
     // What waits to be written would come back.
-    yield* write
+    yield* written
     const signatures = yield* store.remove(what)
     for (const signature of signatures) memory.delete(signature)
     // The shared tier knows only signatures, and may hold what the durable one has not: it is filled again from there.
@@ -181,8 +189,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     },
     figures: () => ({ ...figures, memoryEntries: memory.size, memoryBytes: memory.bytes }),
     forget,
-    entries: (query) => Effect.andThen(write, Effect.suspend(() => store.entries(query, now()))),
-    stored: Effect.andThen(write, Effect.suspend(() => store.count(now())))
+    entries: (query) => Effect.andThen(written, Effect.suspend(() => store.entries(query, now()))),
+    stored: Effect.andThen(written, Effect.suspend(() => store.count(now())))
   })
 })
 

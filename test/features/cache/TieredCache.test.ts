@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
@@ -25,12 +26,14 @@ const configuration = Layer.succeed(Configuration, {
 const world = () => {
   const asked: Array<string> = []
   const stored = new Map<string, CachedAnswer>()
-  const mood: { now: "well" | "frozen" | "away" } = { now: "well" }
+  const mood: { now: "well" | "slow" | "frozen" | "away" } = { now: "well" }
+  /** Opened when what is slow may go on. */
+  const slow = Latch.makeUnsafe(false)
   const op = <A>(what: string, then: () => A): Effect.Effect<A, StoreError> => Effect.suspend(() => {
     asked.push(what)
     if (mood.now === "frozen") return Effect.never
     if (mood.now === "away") return Effect.fail(new StoreError({ store: "s", operation: what, reason: "unavailable", message: "away" }))
-    return Effect.sync(then)
+    return mood.now === "slow" ? Effect.map(slow.await, then) : Effect.sync(then)
   })
   const store = Layer.succeed(ResponseCacheStore, {
     find: (signature) => op(`find ${signature}`, () => stored.get(signature) ?? null),
@@ -48,7 +51,7 @@ const world = () => {
     sweep: () => op("sweep", () => 0)
   })
   return {
-    asked, mood, stored,
+    asked, mood, slow, stored,
     layer: TieredCache.layer({ maxEntries: 10, maxBytes: 1_000_000, ttlMs: 60_000 }).pipe(Layer.provide(Layer.mergeAll(store, configuration)))
   }
 }
@@ -98,6 +101,55 @@ describe("TieredCache", () => {
       assert.strictEqual(yield* cache.forget({ _tag: "All" }), 1)
       yield* TestClock.adjust(2_000)
       assert.deepStrictEqual([stored.size, cache.peek("a"), yield* cache.find("a")], [0, null, null])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("what is forgotten does not come back with a write that had begun", () => {
+    const { layer, mood, slow, stored } = world()
+    return Effect.gen(function*() {
+      const cache = yield* ResponseCache
+      cache.put(answer("a"))
+      mood.now = "slow"
+      yield* TestClock.adjust(500)
+      mood.now = "well"
+      const forgotten = yield* Effect.forkChild(cache.forget({ _tag: "All" }))
+      yield* Effect.yieldNow
+      slow.openUnsafe()
+      assert.strictEqual(yield* Fiber.join(forgotten), 1)
+      assert.deepStrictEqual([stored.size, cache.peek("a"), yield* cache.find("a")], [0, null, null])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a reader sees what a write has begun with", () => {
+    const { layer, mood, slow } = world()
+    return Effect.gen(function*() {
+      const cache = yield* ResponseCache
+      cache.put(answer("a"))
+      mood.now = "slow"
+      yield* TestClock.adjust(500)
+      mood.now = "well"
+      const count = yield* Effect.forkChild(cache.stored)
+      yield* Effect.yieldNow
+      slow.openUnsafe()
+      assert.strictEqual(yield* Fiber.join(count), 1)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a reader that leaves takes nothing with it", () => {
+    const { asked, layer, mood, slow, stored } = world()
+    return Effect.gen(function*() {
+      const cache = yield* ResponseCache
+      cache.put(answer("a"))
+      cache.noteHit(answer("a"))
+      mood.now = "slow"
+      const reader = yield* Effect.forkChild(cache.stored)
+      yield* Effect.yieldNow
+      assert.deepStrictEqual(asked, ["put a"])
+      yield* Fiber.interrupt(reader)
+      mood.now = "well"
+      slow.openUnsafe()
+      assert.strictEqual(yield* cache.stored, 1)
+      assert.deepStrictEqual([stored.has("a"), asked], [true, ["put a", "hits a:1", "count"]])
     }).pipe(Effect.provide(layer))
   })
 
