@@ -191,10 +191,9 @@ export const makeRouter = (options: RouterOptions): Router => {
     if (refusal !== null) return refusal
     const remembers = memoryKey(selection.strategy, first.provider, moment)
     const before = memory.memories.get(remembers)
-    const order = Selection.select(targets, selection, before, moment, {
-      pinned: memory.pins.of(first.provider, selection.sessionAffinityTtlMs, moment),
-      preferred: key === null ? noConnections : key.policy.preferredConnections
-    })
+    const order = Selection.select(targets, selection, before, moment, Selection.wishesOf(
+      memory.pins.of(first.provider, selection.sessionAffinityTtlMs, moment), key === null ? noConnections : key.policy.preferredConnections
+    ))
     if (question.dry !== true) memory.memories.set(remembers, before, order.memory)
     if (order.order.length === 0) return lastResort(order, { strategy: "single", combo: null, policy: once, tracked: false, config: null, refused: noneRefused, forbidden }) ?? Unavailable.errorOf(model, order.skipped, question.now)
     const isWhole = targets === plan && learnsNothing && order === Selection.wholeOf(targets)

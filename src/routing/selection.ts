@@ -43,6 +43,10 @@ export interface SelectionWishes {
 }
 const noWishes: SelectionWishes = { pinned: null, preferred: [] }
 
+/** Shared by the requests that wish for nothing, as most do. */
+export const wishesOf = (pinned: string | null, preferred: ReadonlyArray<string>): SelectionWishes =>
+  pinned === null && preferred.length === 0 ? noWishes : { pinned, preferred }
+
 /** Share of a connection under strategy `weighted`: its own providerSpecificData.weight; all without one are drawn alike. */
 const weightOf = ({ connection }: Target): number => {
   const weight = connection?.providerSpecificData?.["weight"]
