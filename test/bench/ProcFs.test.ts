@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import {
-  cpuNanoseconds, parseBusyMs, parseCpuList, parsePeak, parseSchedstat, parseStatm, peakResidentKb, residentKb, tree, treeResidentKb
+  cpuNanoseconds, parseBusyMs, parseCpuList, parseOpenFiles, parsePeak, parseSchedstat, parseStatm, peakResidentKb, residentKb, tree, treeResidentKb
 } from "#bench/http/servers/ProcFs.ts"
 
 describe("ProcFs", () => {
@@ -22,6 +22,13 @@ describe("ProcFs", () => {
   it("status answers the most kB that were resident", () => {
     expect(parsePeak("Name:\tnode\nVmPeak:\t 9000 kB\nVmHWM:\t  4321 kB\nVmRSS:\t 4000 kB\n")).toBe(4_321)
     expect(parsePeak("Name:\tnode\n")).toBe(0)
+  })
+
+  it("limits answer the hard limit of open files", () => {
+    const text = (hard: string) => `Limit                     Soft Limit           Hard Limit           Units     \nMax processes             63204                63204                processes \nMax open files            1024                 ${hard}               files     \n`
+    expect(parseOpenFiles(text("20000"))).toBe(20_000)
+    expect(parseOpenFiles(text("unlimited"))).toBe(Infinity)
+    expect(() => parseOpenFiles("Limit Soft Limit\n")).toThrow(/Max open files/)
   })
 
   it("a CPU list may hold ranges and single numbers", () => {

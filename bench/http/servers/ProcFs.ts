@@ -24,6 +24,13 @@ export const parseStatm = (text: string): number => {
   return Number(match[1]) * PAGE_KB
 }
 
+/** The limit of open files that Node gives itself, the hard one, in the text of `/proc/<pid>/limits`. Throws on anything else. */
+export const parseOpenFiles = (text: string): number => {
+  const match = /^Max open files +\d+ +(\d+|unlimited)/m.exec(text)
+  if (match === null) throw new Error(`limits: a line 'Max open files' expected, got ${JSON.stringify(text.slice(0, 60))}`)
+  return match[1] === "unlimited" ? Infinity : Number(match[1])
+}
+
 /** CPU numbers of a kernel list such as `0-3,8`. */
 export const parseCpuList = (text: string): ReadonlyArray<number> =>
   text.trim().split(",").filter((part) => part !== "").flatMap((part) => {
@@ -40,6 +47,9 @@ const readOrEmpty = (path: string): string => {
     return ""
   }
 }
+
+/** Of this process, and so of those that it starts. */
+export const openFilesLimit = (): number => parseOpenFiles(readFileSync("/proc/self/limits", "latin1"))
 
 const threads = (pid: number): ReadonlyArray<string> => {
   try {
