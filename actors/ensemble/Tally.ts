@@ -70,11 +70,11 @@ export class Tally {
       ...services,
       limits: { ...limits, maxAttempts: Math.min(limits.maxAttempts, 1 + this.spare), timeouts: { ...limits.timeouts, total: this.remaining(timeoutMs) } },
       ledger: {
-        open: (start, go) => {
+        open: (start, opening) => {
           const attempt = ++this.attempts
           if (numbers.size > 0) this.spare = Math.max(0, this.spare - 1)
           numbers.set(start.attemptId, attempt)
-          this.told.ledger.open({ ...start, attempt }, go)
+          this.told.ledger.open({ ...start, attempt }, opening)
         },
         settle: (row) => this.settle({ ...row, attempt: numbers.get(row.attemptId) ?? row.attempt }, part),
         journal: () => ledger.journal(),

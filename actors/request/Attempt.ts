@@ -9,7 +9,7 @@ import * as HeldStream from "#actors/request/HeldStream.ts"
 import type { AnswerReader } from "#actors/request/ports/AnswerCheck.ts"
 import type { Body } from "#actors/request/ports/Body.ts"
 import type { AnswerFacts, StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
-import type { Ledger, LedgerUnavailable } from "#actors/request/ports/Ledger.ts"
+import type { Ledger, LedgerUnavailable, Opening } from "#actors/request/ports/Ledger.ts"
 import type { Phase, Upstream, UpstreamCall, UpstreamFailure, UpstreamHandler } from "#actors/request/ports/Upstream.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import * as AnswerReading from "#actors/request/steps/answerReading.ts"
@@ -29,7 +29,7 @@ const noText = () => ""
 const noBytes = new Uint8Array(0)
 const noHeaders: ReadonlyArray<string> = []
 
-export class Attempt implements UpstreamHandler, Answered {
+export class Attempt implements UpstreamHandler, Answered, Opening {
   readonly options: AttemptOptions
   private readonly owner: AttemptOwner
   private call: UpstreamCall | null = null
@@ -79,10 +79,10 @@ export class Attempt implements UpstreamHandler, Answered {
     this.upstream = upstream
     // From here on there is a start record: an attempt that is cut before its dispatch has a row, too.
     this.opened = true
-    ledger.open(this.options.start, this.begin.bind(this))
+    ledger.open(this.options.start, this)
   }
 
-  private begin(unavailable: LedgerUnavailable | null): void {
+  go(unavailable: LedgerUnavailable | null): void {
     if (this.ended) return
     if (unavailable !== null) {
       this.opened = false

@@ -176,7 +176,7 @@ const program = Effect.gen(function*() {
     },
     request: {
       resilience: free,
-      ledger: off ? { ...ledger, open: (_start, go) => go(null), settle: () => {} } : ledger,
+      ledger: off ? { ...ledger, open: (_start, opening) => opening.go(null), settle: () => {} } : ledger,
       credentials: { peek: () => null, token: () => Effect.die("not asked") },
       upstream: {
         dispatch: (_request, handler) => {

@@ -64,9 +64,11 @@ describe("JournaledLedger", () => {
       const { ledger, stop } = yield* run(new Support.ScriptedStore(), { directory })
       let seen = ""
       yield* Effect.callback<void>((resume) => {
-        ledger.open(attemptStart("needle"), () => {
-          seen = Support.files(directory, /\.log$/).map((name) => fs.readFileSync(path.join(directory, name), "latin1")).join("")
-          resume(Effect.void)
+        ledger.open(attemptStart("needle"), {
+          go: () => {
+            seen = Support.files(directory, /\.log$/).map((name) => fs.readFileSync(path.join(directory, name), "latin1")).join("")
+            resume(Effect.void)
+          }
         })
         assert.strictEqual(seen, "")
       })
@@ -83,7 +85,7 @@ describe("JournaledLedger", () => {
         fs: { ...Journal.nodeJournalFs, write: (...args) => (writes++, Journal.nodeJournalFs.write(...args)) }
       })
       let answered = 0
-      for (let i = 0; i < 500; i++) ledger.open(attemptStart(`a${i}`), () => answered++)
+      for (let i = 0; i < 500; i++) ledger.open(attemptStart(`a${i}`), { go: () => void answered++ })
       yield* Support.turn
       assert.strictEqual(answered, 500)
       assert.strictEqual(writes, 1)
@@ -99,10 +101,14 @@ describe("JournaledLedger", () => {
         fs: { ...Journal.nodeJournalFs, write: (...args) => (writes++, Journal.nodeJournalFs.write(...args)) }
       })
       const starts = ["a1", "a2", "a3"].map((id) => attemptStart(id))
-      for (const start of starts) ledger.open(start, () => {
-        ledger.settle(settledRow(start))
-        ledger.journal()
-      })
+      for (const start of starts) {
+        ledger.open(start, {
+          go: () => {
+            ledger.settle(settledRow(start))
+            ledger.journal()
+          }
+        })
+      }
       assert.strictEqual(writes, 0)
       ledger.journal()
       assert.strictEqual(writes, 1)
@@ -254,7 +260,7 @@ describe("JournaledLedger", () => {
       const starts = Array.from({ length: 20_000 }, (_, i) => attemptStart(`a${i}`))
       yield* Effect.callback<void>((resume) => {
         let opened = 0
-        for (const start of starts) ledger.open(start, () => ++opened === starts.length && resume(Effect.void))
+        for (const start of starts) ledger.open(start, { go: () => void (++opened === starts.length && resume(Effect.void)) })
       })
       for (const start of starts) ledger.settle(settledRow(start))
       yield* Support.turn

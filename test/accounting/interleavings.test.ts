@@ -83,11 +83,13 @@ describe("any interleaving of open, settle and crash", () => {
           switch (command) {
             case "open": {
               const id = `a${next++}`
-              life.ledger.open(attemptStart(id), (error) => {
-                if (error === null) {
-                  unblock.add(id)
-                  running.push(id)
-                } else refused.add(id)
+              life.ledger.open(attemptStart(id), {
+                go: (error) => {
+                  if (error === null) {
+                    unblock.add(id)
+                    running.push(id)
+                  } else refused.add(id)
+                }
               })
               break
             }

@@ -126,8 +126,10 @@ export class ScriptedStore {
 export const open = (ledger: Ledger["Service"], start: AttemptStart): Effect.Effect<LedgerUnavailable | null> =>
   Effect.gen(function*() {
     const answer = yield* Deferred.make<LedgerUnavailable | null>()
-    ledger.open(start, (error) => {
-      Deferred.doneUnsafe(answer, Effect.succeed(error))
+    ledger.open(start, {
+      go: (error) => {
+        Deferred.doneUnsafe(answer, Effect.succeed(error))
+      }
     })
     return yield* Deferred.await(answer)
   })

@@ -34,18 +34,20 @@ const program = Effect.gen(function*() {
     for (let i = 0; i < 3; i++) {
       const id = `${prefix}-${next++}`
       const start = attemptStart(id, { nodeId: "victim" })
-      ledger.open(start, (error) => {
-        if (error !== null) return say(`E ${error.message}`)
-        say(`O ${id}`)
-        // Some settle at once, some some turns later, some never.
-        const turns = next % 4
-        if (turns === 3) return
-        const settle = (left: number): void => {
-          if (left > 0) return void setImmediate(() => settle(left - 1))
-          ledger.settle(settledRow(start))
-          setImmediate(() => waiting.push(id))
+      ledger.open(start, {
+        go: (error) => {
+          if (error !== null) return say(`E ${error.message}`)
+          say(`O ${id}`)
+          // Some settle at once, some some turns later, some never.
+          const turns = next % 4
+          if (turns === 3) return
+          const settle = (left: number): void => {
+            if (left > 0) return void setImmediate(() => settle(left - 1))
+            ledger.settle(settledRow(start))
+            setImmediate(() => waiting.push(id))
+          }
+          settle(turns)
         }
-        settle(turns)
       })
     }
     setImmediate(step)

@@ -120,9 +120,9 @@ const play = (world: World) => Effect.gen(function*() {
   }
   const services: Services = {
     ledger: {
-      open: (start, go) => {
+      open: (start, opening) => {
         opened.push(start.attemptId)
-        go(null)
+        opening.go(null)
       },
       settle: (row) => rows.push(row), journal: () => undefined, flush: () => Effect.succeed(0), reconciliation: () => { throw new Error("not asked") }
     },

@@ -44,7 +44,7 @@ const run = async (stream: boolean, broken: "start" | "write" | "end" | "respond
   }
   const services: Services = {
     ledger: {
-      open: (_, go) => queueMicrotask(() => go(null)), settle: (row) => rows.push(row), journal: () => undefined, flush: () => Effect.succeed(0),
+      open: (_, opening) => queueMicrotask(() => opening.go(null)), settle: (row) => rows.push(row), journal: () => undefined, flush: () => Effect.succeed(0),
       reconciliation: () => { throw new Error("not asked") }
     },
     credentials: { peek: () => null, token: () => Effect.die("not asked") },

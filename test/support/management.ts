@@ -128,7 +128,7 @@ const doubles = (dials: Dials) => Layer.mergeAll(
     migrated: () => dials.migrated, requestShutdown: (kind) => { dials.stops.push(kind) }
   }),
   Layer.succeed(Ledger, {
-    open: (_start, go) => go(null), settle: () => {}, journal: () => {}, reconciliation: () => dials.reconciliation, flush: () => Effect.succeed(0)
+    open: (_start, opening) => opening.go(null), settle: () => {}, journal: () => {}, reconciliation: () => dials.reconciliation, flush: () => Effect.succeed(0)
   }),
   AloneFeed.layerFeed,
   // The simulator of this surface is turned off.

@@ -1,6 +1,6 @@
 /** The synchronous half of the ledger: what the hot path touches, and what the journal calls back. */
 import * as Latch from "effect/Latch"
-import { LedgerUnavailable } from "#actors/request/ports/Ledger.ts"
+import { LedgerUnavailable, type Opening } from "#actors/request/ports/Ledger.ts"
 import type { AttemptStart, LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as AttemptTable from "./AttemptTable.ts"
 import { Backlog } from "./Backlog.ts"
@@ -10,8 +10,6 @@ import type { RecordWriter } from "#src/platform/accounting/journal/JournalRecor
 
 /** Rows per insert. */
 export const BATCH_ROWS = 1000
-
-export type Go = (error: LedgerUnavailable | null) => void
 
 /** An attempt between `open` and the write of its settle. */
 export class LedgerAttempt implements Journal.PendingWrite, AttemptTable.TableMember {
@@ -26,14 +24,14 @@ export class LedgerAttempt implements Journal.PendingWrite, AttemptTable.TableMe
   /** The segment for which its start was encoded last: ahead of `segment` until that write has succeeded. */
   #encoded: Journal.Segment | null = null
   readonly #ledger: LedgerCore
-  #go: Go | null
+  #opening: Opening | null
 
-  constructor(ledger: LedgerCore, number: number, start: AttemptStart, go: Go) {
+  constructor(ledger: LedgerCore, number: number, start: AttemptStart, opening: Opening) {
     this.#ledger = ledger
     this.hash = AttemptTable.hashOf(start.attemptId)
     this.number = number
     this.#start = start
-    this.#go = go
+    this.#opening = opening
   }
 
   get id(): string {
@@ -75,11 +73,11 @@ export class LedgerAttempt implements Journal.PendingWrite, AttemptTable.TableMe
   }
 
   #answer(error: LedgerUnavailable | null): void {
-    const go = this.#go
-    this.#go = null
-    if (go === null) return
+    const opening = this.#opening
+    this.#opening = null
+    if (opening === null) return
     try {
-      go(error)
+      opening.go(error)
     } catch (defect) {
       this.#ledger.report("error", "the go callback of an attempt threw", { attemptId: this.id, error: String(defect) })
     }
@@ -160,12 +158,12 @@ export class LedgerCore {
     this.journal = new Journal.Journal({ ...options, syncOnClose: (options.fsyncIntervalMs ?? 0) > 0, now })
   }
 
-  readonly open = (start: AttemptStart, go: Go): void => {
-    if (this.closing) return this.#decline("The gateway is shutting down.", go)
-    const attempt = new LedgerAttempt(this, ++this.#lastNumber, start, go)
+  readonly open = (start: AttemptStart, opening: Opening): void => {
+    if (this.closing) return this.#decline("The gateway is shutting down.", opening)
+    const attempt = new LedgerAttempt(this, ++this.#lastNumber, start, opening)
     if (!this.live.add(attempt)) {
       this.report("error", "an attempt was opened twice; the second one is refused", { attemptId: start.attemptId })
-      return this.#decline(`Attempt ${start.attemptId} is already open.`, go)
+      return this.#decline(`Attempt ${start.attemptId} is already open.`, opening)
     }
     this.started++
     this.journal.append(attempt)
@@ -195,8 +193,8 @@ export class LedgerCore {
     if (this.backlog.size >= BATCH_ROWS && !this.full.isOpen()) this.full.openUnsafe()
   }
 
-  #decline(message: string, go: Go): void {
+  #decline(message: string, opening: Opening): void {
     const error = new LedgerUnavailable(message)
-    queueMicrotask(() => go(error))
+    queueMicrotask(() => opening.go(error))
   }
 }

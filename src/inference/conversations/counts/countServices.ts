@@ -17,7 +17,7 @@ export const of = ({ turns: _turns, ...services }: Services): Services => {
     ...services,
     limits: { ...limits, maxAttempts: 1, timeouts: { connect: withinMs, headers: withinMs, firstEvent: 0, idle: withinMs, total: withinMs } },
     ledger: {
-      open: (start, go) => ledger.open(start, go),
+      open: (start, opening) => ledger.open(start, opening),
       settle: (row) => ledger.settle(row.outcome === "completed" ? row : { ...row, final: false }),
       journal: () => ledger.journal(),
       reconciliation: () => ledger.reconciliation(),

@@ -105,7 +105,7 @@ const quiet = (services: Services, timeoutMs: number, number: number): Services 
     ...others,
     limits: { ...limits, maxAttempts: 1, timeouts: { ...limits.timeouts, total: total === 0 ? timeoutMs : Math.min(total, timeoutMs) } },
     ledger: {
-      open: (start, go) => ledger.open({ ...start, attempt: number }, go),
+      open: (start, opening) => ledger.open({ ...start, attempt: number }, opening),
       settle: (row) => ledger.settle({ ...row, attempt: number, final: false }),
       journal: () => ledger.journal(),
       reconciliation: () => ledger.reconciliation(),
