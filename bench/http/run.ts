@@ -83,6 +83,12 @@ const machine = (pinned: boolean): Results["machine"] => ({
   haproxy: versionOf("haproxy", "-v")
 })
 
+const commit = (): Results["commit"] => {
+  const git = (...args: ReadonlyArray<string>) => spawnSync("git", args, { cwd: root, encoding: "utf8", timeout: 5_000 })
+  const { status, stdout } = git("rev-parse", "--short=8", "HEAD")
+  return status === 0 ? { id: stdout.trim(), changed: git("status", "--porcelain", "--untracked-files=no").stdout !== "" } : null
+}
+
 const bench = async (options: Options): Promise<number> => {
   const budgets = parseBudgets(readFileSync(join(root, "bench", "budgets.json"), "utf8"))
   const begunAt = new Date()
@@ -112,6 +118,7 @@ const bench = async (options: Options): Promise<number> => {
   const judgements = judge(budgets, rows, { reference, smoke: options.profile === "smoke" })
   const results: Results = {
     startedAt: begunAt.toISOString(),
+    commit: commit(),
     seconds: Math.round((Date.now() - begunAt.getTime()) / 1_000),
     profile: options.profile,
     rounds: options.rounds,

@@ -36,6 +36,7 @@ export const measurements: ReadonlyArray<Measurement> = [
 
 export const results: Results = {
   startedAt: "2030-01-02T03:04:05.000Z",
+  commit: { id: "0a1b2c3d", changed: false },
   seconds: 60,
   profile: "quick",
   rounds: 3,

@@ -29,6 +29,13 @@ describe("report", () => {
     expect(verdictLines(failed)).toContain("FAILED slow, bare, round 2: byte 7: lost\nlog")
   })
 
+  it("says which commit was measured, and that files differed from it", () => {
+    const of = (commit: typeof results.commit): string => markdown({ ...results, commit }, "plot.svg")
+    expect(of({ id: "0a1b2c3d", changed: false })).toContain("Commit 0a1b2c3d. Profile quick")
+    expect(of({ id: "0a1b2c3d", changed: true })).toContain("Commit 0a1b2c3d with changes. Profile quick")
+    expect(of(null)).not.toContain("Commit")
+  })
+
   it("keeps the notes of noisy rounds", () => {
     const noisy = { ...judged, measurements: [{ ...measurement("nginx", 1, {}), notes: ["other processes used 1.5 cores"] }] }
     expect(markdown(noisy, "plot.svg")).toContain("- any, nginx, round 1: other processes used 1.5 cores")

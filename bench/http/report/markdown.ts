@@ -110,6 +110,7 @@ export const markdown = (results: Results, plotFile: string): string => {
     `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, Node ${machine.node}` +
       `${machine.nginx === null ? "" : `, nginx ${machine.nginx}`}${machine.haproxy === null ? "" : `, haproxy ${machine.haproxy}`}. ` +
       (machine.pinned ? "Target on one core, mock and load generator on another. " : "Processes were not pinned to cores. ") +
+      (results.commit === null ? "" : `Commit ${results.commit.id}${results.commit.changed ? " with changes" : ""}. `) +
       `Profile ${results.profile}: ${results.rounds ?? "few"} interleaved rounds of ${sizes.measureMs / 1_000} s, ${results.seconds} s in all. ` +
       (results.records === "postgres" ? "Records on a Postgres server. " : "Records embedded, charged to the target. ") +
       "Median (smallest .. largest round). Differences under 20 % are noise.",

@@ -11,6 +11,8 @@ import type { Sizes } from "#bench/http/Scenario.ts"
 
 export interface Results {
   readonly startedAt: string
+  /** What was measured, and whether files differed from it; null where there is no repository. */
+  readonly commit: { readonly id: string; readonly changed: boolean } | null
   readonly seconds: number
   readonly profile: string
   readonly rounds: number | null
