@@ -204,7 +204,7 @@ const variables = {
   shutdownTimeoutMs: whole("SHUTDOWN_TIMEOUT_MS", 30_000, 0, hour, "ms", "Grace of live streams after SIGTERM."),
   queueMaxWaitMs: wholeOr("RATE_LIMIT_MAX_WAIT_MS", "15000", "Default of requestQueue.maxWaitMs: the longest wait in the line of a connection; 0 = no request waits."),
   queueMaxDepth: wholeOr("RATE_LIMIT_MAX_QUEUE_DEPTH", "0", "Default of requestQueue.maxQueueDepth: requests in the line of one connection; 0 = no cap."),
-  upstreamConnections: whole("GATEWAY_UPSTREAM_CONNECTIONS", 8192, 1, 100_000, "sockets", "Sockets per upstream origin."),
+  upstreamConnections: whole("GATEWAY_UPSTREAM_CONNECTIONS", 16_384, 1, 100_000, "sockets", "Sockets per upstream origin."),
   logLevel: choice("LOG_LEVEL", ["debug", "info", "warn", "error"], "info", "Least severe line that is logged."),
   logFormat: choice("LOG_FORMAT", ["auto", "json", "pretty"], "auto", "auto = pretty on a terminal, else JSON lines."),
   accessLog: choice("GATEWAY_ACCESS_LOG", ["off", "errors", "all"], "errors", "Which finished requests get a log line."),
