@@ -25,11 +25,15 @@ export const paced = (job: PacedJob): Promise<PacedResult> =>
     const begun = new Promise<void>((resolve) => allBegun = resolve)
     const ended = new Promise<void>((resolve) => allEnded = resolve)
 
-    const onStamp = (stamp: number): void => {
-      events++
-      if (measuring) delays.add((clockMicros() - stamp) / 1_000)
-    }
     const check = (): BodyCheck => {
+      // The first event, not the first bytes: a stream that waits for its upstream is kept alive.
+      let first = true
+      const onStamp = (stamp: number): void => {
+        events++
+        if (first && ++begunStreams === job.streams) allBegun()
+        first = false
+        if (measuring) delays.add((clockMicros() - stamp) / 1_000)
+      }
       if (job.format === "messages") return new MessagesCheck(job.script, onStamp)
       const content = contentCheck(expected, onStamp)
       return {
@@ -43,20 +47,12 @@ export const paced = (job: PacedJob): Promise<PacedResult> =>
     const sockets: Array<() => void> = []
     const openSocket = (): void => {
       sockets.push(askInFrames(run, job.script, check(), () => {
-        if (++begunStreams === job.streams) allBegun()
-      }, () => {
         if (++endedStreams === job.streams) allEnded()
       }))
     }
     const openOne = (): void => {
       if (job.format === "socket") return openSocket()
-      let first = true
       run.connect({
-        received: () => {
-          if (first && ++begunStreams === job.streams) allBegun()
-          first = false
-          return true
-        },
         done: (connection) => {
           run.release(connection)
           if (++endedStreams === job.streams) allEnded()

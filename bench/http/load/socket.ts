@@ -18,10 +18,9 @@ const open = ({ apiKey, basePath, host, port }: Endpoint): WebSocket =>
   new WebSocket(`ws://${host}:${port}${basePath}/ws`, { headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }, perMessageDeflate: false })
 
 /** Asks for one stream in a frame; what its frames hold is checked as the events of a stream. `done` after the last frame. */
-export const askInFrames = (run: Run, script: Script, check: BodyCheck, began: () => void, done: () => void): (() => void) => {
+export const askInFrames = (run: Run, script: Script, check: BodyCheck, done: () => void): (() => void) => {
   const socket = open(run.endpoint)
   let over = false
-  let isFirst = true
   const feed = (bytes: Buffer): void => {
     const problem = check.feed(bytes, 0, bytes.length)
     if (problem !== null) run.fail(problem)
@@ -31,8 +30,6 @@ export const askInFrames = (run: Run, script: Script, check: BodyCheck, began: (
     payload: { model: run.endpoint.modelPrefix + modelOf(script), messages, stream: true, stream_options: { include_usage: true } }
   })))
   socket.on("message", (data: Buffer) => {
-    if (isFirst) began()
-    isFirst = false
     if (data.subarray(0, frameStart.length).equals(frameStart)) {
       feed(Buffer.concat([eventStart, data.subarray(frameStart.length, -1), eventEnd]))
       return
