@@ -2,7 +2,8 @@
  * What more processes and many quiet streams cost.
  *
  * Two processes on two free cores answer as much as one, divided by what a request costs more and by the share of the busier one. Both
- * are CPU of the kernel's books, so a machine without free cores can measure them; `fanout.scale` is their product.
+ * are CPU of the kernel's books, so a machine without free cores can measure them; `fanout.scale` is their product. What two processes
+ * take from each other on one core is no part of it, so they are compared with two gateways on one core.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Harness } from "#bench/http/Harness.ts"
@@ -34,24 +35,26 @@ const busiestShare = (pid: number, before: ReadonlyMap<number, number>): number 
 
 export const fanout: Scenario = {
   id: "fanout",
-  title: (sizes) => `the requests of \`request\` to a gateway of ${WORKERS} processes, in turns with one of one process, both with Postgres and Redis, ${sizes.concurrency} connections`,
+  title: (sizes) => `the requests of \`request\` to a gateway of ${WORKERS} processes, in turns with two gateways of one process at once, all with Postgres and Redis, ${sizes.concurrency} connections for each process`,
   direct: false,
   fresh: true,
   smokeRounds: 1,
   excludes: onlyGateway,
   run: async (harness: Harness, running, { concurrency, measureMs, warmupMs }) => {
     const one = await running.asNode?.()
-    if (one === undefined) return { values: {}, notes: ["no Postgres and redis-server: not measured"] }
+    // Processes that share a core take it from each other: so does a second gateway beside the first.
+    const other = await running.asNode?.()
+    if (one === undefined || other === undefined) return { values: {}, notes: ["no Postgres and redis-server: not measured"] }
     try {
       const several = await running.asWorkers?.(WORKERS)
       if (several === undefined) return { values: {}, notes: ["no such mode: not measured"] }
       try {
         // Each process compiles its own hot functions.
-        for (const each of [one, several, several]) await warm(harness, each)
+        for (const each of [one, other, several, several]) await warm(harness, each)
         const job = { kind: "closed", script: { kind: "json" }, warmupMs, measureMs: measureMs / 2, deadlineMs: deadline(measureMs) } as const
         // As many connections for each process: with fewer, a turn of its loop finds less to do, and a request costs more.
         const load = ({ endpoint }: Running) =>
-          harness.submit<"closed">({ ...job, endpoint, concurrency: endpoint === several.endpoint ? concurrency * WORKERS : concurrency })
+          harness.submit<"closed">(endpoint === several.endpoint ? { ...job, endpoint, concurrency: concurrency * WORKERS } : { ...job, endpoint, concurrency, beside: other.endpoint })
         const pid = several.endpoint.pid ?? 0
         const before = new Map(tree(pid).map((each) => [each, processNanoseconds(each)]))
         // There and back again: what drifts meanwhile is charged to both.
@@ -69,6 +72,7 @@ export const fanout: Scenario = {
       }
     } finally {
       await one.stop()
+      await other.stop()
     }
   }
 }

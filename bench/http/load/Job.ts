@@ -30,6 +30,8 @@ export interface ClosedJob extends Common {
   readonly concurrency: number
   readonly warmupMs: number
   readonly measureMs: number
+  /** Gets as many connections at the same time, and is not measured. */
+  readonly beside?: Endpoint
 }
 
 /** Open loop: requests leave on schedule whatever happens to the earlier ones; latency counts from the schedule. */

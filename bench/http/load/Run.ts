@@ -31,8 +31,8 @@ export class Run {
     return this.#over
   }
 
-  connect(events: Omit<ConnectionEvents, "failed">): Connection {
-    const connection = new Connection(this.endpoint, { ...events, failed: (problem) => this.fail(problem) })
+  connect(events: Omit<ConnectionEvents, "failed">, endpoint = this.endpoint): Connection {
+    const connection = new Connection(endpoint, { ...events, failed: (problem) => this.fail(problem) })
     this.#connections.add(connection)
     return connection
   }

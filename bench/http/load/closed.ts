@@ -11,7 +11,7 @@ const ENOUGH_SOUNDS = 32
 /** Saturates a target: each connection sends its next request as soon as the last answer was verified. */
 export const closed = (job: ClosedJob): Promise<ClosedResult> =>
   withRun(job.endpoint, job.deadlineMs, async (run) => {
-    const { endpoint, script } = job
+    const { beside, endpoint, script } = job
     const expected = expectedOf(script, endpoint.modelPrefix)
     const eventsPerByte = "events" in script ? script.events / expected.bytes.length : 0
     const request = requestOf(endpoint, script)
@@ -47,6 +47,21 @@ export const closed = (job: ClosedJob): Promise<ClosedResult> =>
           if (--busy === 0) idle()
         }
       }))
+    }
+
+    if (beside !== undefined) {
+      const request = requestOf(beside, script)
+      const again = (connection: Connection): void => connection.send(request, contentCheck(expectedOf(script, beside.modelPrefix)))
+      for (let index = 0; index < job.concurrency; index++) {
+        busy++
+        again(run.connect({
+          done: (connection) => {
+            if (!stopping) return again(connection)
+            run.release(connection)
+            if (--busy === 0) idle()
+          }
+        }, beside))
+      }
     }
 
     await run.sleep(job.warmupMs)
