@@ -82,7 +82,7 @@ class Passage<Head extends RequestHead, C extends Stages.AdmittedCall> extends I
     const at = Stages.firstOf(this.stages, call)
     // The operation's own codec and head make it a call of its kind.
     if (at === -1) this.start(call as C)
-    else Stages.pass(this.stages, call as C, this.start.bind(this), at)
+    else Stages.enter(this.stages, call as C, this.start.bind(this), at)
   }
 
   onGone(listener: () => void): void {

@@ -85,7 +85,7 @@ export interface Stage {
   readonly run: (call: AdmittedCall, next: (call: AdmittedCall) => void) => void
 }
 
-/** Walks the stages that apply, then `done`. A stage continues with the call that it was given, so its kind does not change. */
+/** Walks the stages that apply, from `from` on, then `done`. A stage continues with the call that it was given, so its kind does not change. */
 export const pass = <C extends AdmittedCall>(stages: ReadonlyArray<Stage>, call: C, done: (call: C) => void, from = 0): void => {
   const at = firstOf(stages, call, from)
   if (at === -1) done(call)
@@ -98,8 +98,8 @@ export const firstOf = (stages: ReadonlyArray<Stage>, call: AdmittedCall, from =
   return -1
 }
 
-/** A function of its own: a call-back in the loop would make a scope for each stage that is passed by. */
-const enter = <C extends AdmittedCall>(stages: ReadonlyArray<Stage>, call: C, done: (call: C) => void, at: number): void =>
+/** The stage at this place, then those behind it that apply, then `done`. */
+export const enter = <C extends AdmittedCall>(stages: ReadonlyArray<Stage>, call: C, done: (call: C) => void, at: number): void =>
   (stages[at] as Stage).run(call, (next) => pass(stages, next as C, done, at + 1))
 
 /** Runs an effect; answers the way to interrupt it. */
