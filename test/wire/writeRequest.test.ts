@@ -29,7 +29,7 @@ const both = (raw: string | Buffer, family: typeof families[number]): { readonly
 }
 
 const long = 'said "so" \\ and\nso\t\u00e9 \u6f22\u5b57 \ud83d\ude80 \u0001 {"model":"x"} '.repeat(200)
-const image = Buffer.alloc(9_000, 7).toString("base64")
+const image = Buffer.from(Array.from({ length: 9_000 }, (_, i) => i % 97 < 40 ? 255 : i * 31)).toString("base64")
 const user = (content: unknown) => ({ role: "user", content })
 
 describe.each(families)("a long prompt to %s", (family) => {
@@ -79,6 +79,36 @@ describe("marks", () => {
       }
       const written = writeRequest(decoded(parsed), { body, parsed }, family, traits)
       expect(written instanceof PublicError ? null : written.body.toString("utf8")).toContain("said")
+    }
+  })
+
+  it.each(["chat-completions", "messages", "responses", "generateContent", "local-model-server"] as const)("the data of an image of %s are whole, also of two that end alike, and with escapes", (name) => {
+    const face = Formats.client(name)
+    const other = `AAAA${image}`
+    const uri = (data: string): string => `data:image/png;base64,${data}`
+    const inline = (data: string): Record<string, unknown> => ({ role: "user", parts: [{ text: "?" }, { inlineData: { mimeType: "image/png", data } }] })
+    const own = (data: string): Record<string, unknown> => ({ role: "user", content: [{ type: "image", source: { type: "base64", media_type: "image/png", data } }] })
+    const asked = (url: string): Record<string, unknown> => user([{ type: "image_url", image_url: { url } }])
+    const given = (url: string): Record<string, unknown> => user([{ type: "input_image", image_url: url, detail: "auto" }])
+    const bodies = {
+      "chat-completions": { model: "m", messages: [asked(uri(other)), asked(uri(image))] },
+      "messages": { model: "m", max_tokens: 9, messages: [own(other), own(image)] },
+      "responses": { model: "m", input: [given(uri(other)), given(uri(image))] },
+      "generateContent": { model: "m", contents: [inline(other), inline(image)] },
+      "local-model-server": { model: "m", messages: [{ role: "user", content: "?", images: [other, image] }] }
+    }
+    const plain = JSON.stringify(bodies[name])
+    for (const raw of [plain, plain.replaceAll("//", "/\\/")]) {
+      const body = Buffer.from(raw)
+      const parsed = JSON.parse(raw) as Record<string, unknown>
+      const conversation = face.decodeRequest(parsed)
+      if (conversation instanceof PublicError) throw conversation
+      for (const family of families) {
+        const written = writeRequest(conversation, { body, parsed }, Formats.family(family), traits)
+        const encoded = Formats.family(family).encodeRequest(conversation, traits)
+        if (written instanceof PublicError || encoded instanceof PublicError) throw new Error("refused")
+        expect(JSON.parse(written.body.toString("utf8"))).toEqual(JSON.parse(encoded.body))
+      }
     }
   })
 
