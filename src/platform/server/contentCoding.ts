@@ -53,8 +53,8 @@ export const decompress = (
 /** True when an Accept-Encoding header takes a coding. */
 export const takes = (header: string | undefined, coding: string): boolean =>
   (header ?? "").split(",").some((part) => {
-    const [name, weight] = part.trim().split(/\s*;\s*q=/)
-    return name === coding && Number(weight ?? 1) > 0
+    const [name = "", weight] = part.split(/;\s*q=/)
+    return name.trim() === coding && Number(weight ?? 1) > 0
   })
 
 /** Answers below this size, bytes, gain nothing worth the work. */

@@ -222,7 +222,11 @@ export const allows = (category: AddressCategory, purpose: UrlPurpose, policy: P
   }
 }
 
-const bare = (host: string): string => host.toLowerCase().replace(/\.+$/, "")
+const bare = (host: string): string => {
+  let end = host.length
+  while (host[end - 1] === ".") end--
+  return host.slice(0, end).toLowerCase()
+}
 
 export const isMetadataName = (host: string): boolean => metadataNames.has(bare(host))
 

@@ -191,6 +191,17 @@ describe("tools and settings", () => {
 })
 
 describe("malformed requests", () => {
+  it("of a megabyte that a pattern could stumble over are read in a moment", () => {
+    const began = performance.now()
+    for (const data of [`${" ".repeat(1e6)}%`, `${"= ".repeat(5e5)}%`]) {
+      expect(client.decodeRequest({ contents: [user({ inlineData: { mimeType: "image/png", data } })] })).toMatchObject({ extra: { param: "contents[0].parts[0].inlineData.data" } })
+    }
+    const name = "_".repeat(1e6)
+    expect(conversation({ contents: [user({ text: "x" })], [name]: 1 }).extras).toMatchObject([{ field: name }])
+    // The square of their length would be minutes.
+    expect(performance.now() - began).toBeLessThan(10_000)
+  })
+
   it.each(fixtures("bad"))("%s", (_, bytes) => {
     const { param, request } = json(bytes)
     const refused = client.decodeRequest(request as Record<string, unknown>)

@@ -28,7 +28,7 @@ export const kindOf = (mediaType: string | null): MediaPart["kind"] => {
 /** The text as standard base64 without white space; null when it is no base64. The vendor also takes the URL alphabet, others do not. */
 export const standardBase64 = (text: string): string | null => {
   if (Base64.isSurelyStandard(text)) return text
-  if (!/^[A-Za-z0-9+/_\s-]*={0,2}\s*$/.test(text)) return null
+  if (!/^[A-Za-z0-9+/_\s-]*(?:={1,2}\s*)?$/.test(text)) return null
   return /[\s_-]/.test(text) ? text.replace(/\s+/g, "").replaceAll("-", "+").replaceAll("_", "/") : text
 }
 
