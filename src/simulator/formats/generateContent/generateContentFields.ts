@@ -5,7 +5,8 @@ import type { Body } from "#src/simulator/formats/Format.ts"
 
 export const bad = (message: string): Bad => new Bad(message, null)
 
-export const camel = (name: string): string => name.replace(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+/** The look-behind keeps it linear: a run of underscores is tried from its beginning only. */
+export const camel = (name: string): string => name.replace(/(?<!_)_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 
 /** A message's members by their camelCase names, without nulls; a name it does not have is refused. */
 export const members = (value: unknown, known: ReadonlyArray<string>, at: string): Body => {
