@@ -37,11 +37,17 @@ export const words: Readonly<Record<SegmentKind, string>> = {
   failed: "until it failed", settle: "settled", whole: "whole attempt"
 }
 
-/** Ends of the segments behind the attempt's start, in their order; a phase that was not reached is left out. */
+/** The attempt as one segment. */
+const wholeOf = ({ duration, outcome }: CallLog): Segment => ({ kind: outcome === "completed" ? "whole" : "failed", from: 0, to: duration })
+
+/**
+ * Ends of the segments behind the attempt's start, in their order; a phase that was not reached is left out. One that has no phases, or
+ * none as long as a millisecond, is one segment.
+ */
 const segmentsOf = (attempt: CallLog): ReadonlyArray<Segment> => {
   const { duration, outcome, phases, ttft } = attempt
   const last: SegmentKind = outcome === "completed" ? "stream" : "failed"
-  if (phases === null) return [{ kind: outcome === "completed" ? "whole" : "failed", from: 0, to: duration }]
+  if (phases === null) return [wholeOf(attempt)]
   const steps: ReadonlyArray<readonly [SegmentKind, number | null]> = [
     ["connect", phases.sent], ["head", phases.head], ["first", ttft], [last, phases.end], ["settle", duration]
   ]
@@ -54,7 +60,7 @@ const segmentsOf = (attempt: CallLog): ReadonlyArray<Segment> => {
     segments.push({ kind, from: at, to: end })
     at = end
   }
-  return segments
+  return segments.length === 0 ? [wholeOf(attempt)] : segments
 }
 
 const startOf = ({ timestamp }: CallLog): number => Date.parse(timestamp)
