@@ -45,11 +45,8 @@ export const request: Message = {
   safetySettings: null, cachedContent: null, labels: null, serviceTier: null, store: null
 }
 
-/** No member of the vendor has a longer name; the time of the pattern below grows with the square of a name of underscores. */
-const LONGEST_NAME = 64
-
-/** `max_output_tokens` -> `maxOutputTokens`. */
-const camel = (name: string): string => name.length <= LONGEST_NAME && name.includes("_") ? name.replace(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()) : name
+/** `max_output_tokens` -> `maxOutputTokens`. The look-behind keeps it linear: a run of underscores is tried from its beginning only. */
+const camel = (name: string): string => name.includes("_") ? name.replace(/(?<!_)_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()) : name
 
 /** A content of texts alone, as nearly all of a long conversation are: the same in both spellings. */
 export const isPlainContent = (item: unknown): item is { readonly role: "user" | "model"; readonly parts: ReadonlyArray<{ readonly text: string }> } => {
