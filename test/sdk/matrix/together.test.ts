@@ -27,7 +27,7 @@ const raw = (face: FormatName, model: string): Http.Call => {
 }
 
 /** What an event stream says while nothing is to say; empty lines may be the first that it says. */
-const idle = /^: keepalive|^event: ping$|^ +\{"model":"[^"]+","created_at"|"choices":\[\],?|"choices":\[\{"index":0,"delta":\{\}[^\n]*"finish_reason":null|^\n\n/m
+const idle = /^: keepalive|^event: ping$|^ +\{"model":"[^"]+","created_at"|"choices":\[\],?|"choices":\[\{"index":0,"delta":\{\}[^\n]*"finish_reason":null|\n\n\n\n|(?<![^])\n\n/m
 
 describe.concurrent.each(["on", "off"] as const)("comment lines %s", (comments) => {
   let matrix: Matrix
