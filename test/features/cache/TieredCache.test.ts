@@ -50,8 +50,15 @@ const world = () => {
     }),
     sweep: () => op("sweep", () => 0)
   })
+  /** Puts an answer, and stops where its write has begun: it ends once `slow` is open. */
+  const beginWrite = Effect.fnUntraced(function*(cache: ResponseCache["Service"], put: CachedAnswer) {
+    cache.put(put)
+    mood.now = "slow"
+    yield* TestClock.adjust(500)
+    mood.now = "well"
+  })
   return {
-    asked, mood, slow, stored,
+    asked, beginWrite, mood, slow, stored,
     layer: TieredCache.layer({ maxEntries: 10, maxBytes: 1_000_000, ttlMs: 60_000 }).pipe(Layer.provide(Layer.mergeAll(store, configuration)))
   }
 }
@@ -105,13 +112,10 @@ describe("TieredCache", () => {
   })
 
   it.effect("what is forgotten does not come back with a write that had begun", () => {
-    const { layer, mood, slow, stored } = world()
+    const { beginWrite, layer, slow, stored } = world()
     return Effect.gen(function*() {
       const cache = yield* ResponseCache
-      cache.put(answer("a"))
-      mood.now = "slow"
-      yield* TestClock.adjust(500)
-      mood.now = "well"
+      yield* beginWrite(cache, answer("a"))
       const forgotten = yield* Effect.forkChild(cache.forget({ _tag: "All" }))
       yield* Effect.yieldNow
       slow.openUnsafe()
@@ -121,13 +125,10 @@ describe("TieredCache", () => {
   })
 
   it.effect("a reader sees what a write has begun with", () => {
-    const { layer, mood, slow } = world()
+    const { beginWrite, layer, slow } = world()
     return Effect.gen(function*() {
       const cache = yield* ResponseCache
-      cache.put(answer("a"))
-      mood.now = "slow"
-      yield* TestClock.adjust(500)
-      mood.now = "well"
+      yield* beginWrite(cache, answer("a"))
       const count = yield* Effect.forkChild(cache.stored)
       yield* Effect.yieldNow
       slow.openUnsafe()
