@@ -6,10 +6,9 @@
  * after it was aborted or completed, because that throws; and callbacks run inside a cork of the native parser, which the
  * gateway's own corks cannot split, so that a large first flush continues in a separate turn.
  */
-import type { NativeResponse } from "#src/platform/server/uws/native.ts"
 import { DONE, ENDING, OPEN, STARTED } from "./exchangeState.ts"
-import { HeadBeginning, noBeginning } from "./HeadBeginning.ts"
-import { boundedHeadBytes, hasLength, headTail, isBodyless, statusLine } from "./responseHead.ts"
+import { hasLength, isBodyless } from "./responseHead.ts"
+import { OutgoingHead } from "./sending/OutgoingHead.ts"
 import { bytesOf, HIGH_WATER_BYTES, SendQueue } from "./sending/SendQueue.ts"
 import { SizedBody } from "./sending/SizedBody.ts"
 import { writeInCork } from "./sending/wholeInCork.ts"
@@ -17,24 +16,10 @@ import { writeInCork } from "./sending/wholeInCork.ts"
 /** Most bytes in one cork; the native buffer holds 16 KiB. */
 export const CORK_BYTES = 14 * 1024
 
-export abstract class Outgoing {
-  abstract readonly method: string
-  /** Set to close the connection after this response. */
-  closeConnection = false
-
-  protected readonly res: NativeResponse
-  protected state = OPEN
+export abstract class Outgoing extends OutgoingHead {
   /** True while the client's socket is full. */
   protected blocked = false
 
-  private status = 0
-  /** Empty where the head begins otherwise than most. */
-  private begun = noBeginning
-  /** The rest of the head's text behind its first name; undefined once it is written. */
-  private head: string | undefined
-  private firstName = ""
-  private added: ReadonlyArray<string> | undefined
-  private headBytes = 0
   private queue: SendQueue | undefined
   /** Set where the length is known before the first byte; undefined: the response is chunked. */
   private sized: SizedBody | undefined
@@ -50,10 +35,6 @@ export abstract class Outgoing {
   private flushTask: (() => void) | undefined
   private writable: (() => boolean) | undefined
 
-  constructor(res: NativeResponse) {
-    this.res = res
-  }
-
   /** The client's socket is full: writing waits for it. */
   protected abstract blocking(): void
   /** The last bytes are about to be handed over, or the socket is needed for writing: nothing may stay paused. */
@@ -67,10 +48,6 @@ export abstract class Outgoing {
   /** The producer ignored that its client is behind. */
   protected abstract overrun(): void
   protected abstract readonly maxPendingBytes: number
-  /** Every response closes its connection. */
-  protected abstract readonly draining: boolean
-  /** Nothing that the client sent behind this request may be served. */
-  protected abstract readonly final: boolean
   /** The connection will close over request bytes that are still to come; the kernel would answer those with a reset. */
   protected abstract readonly closesOverBody: boolean
   /** Reads and drops what is still to come, within bounds, then calls back. */
@@ -208,42 +185,6 @@ export abstract class Outgoing {
     this.unsent = 0
     this.sized?.discard()
     this.head = undefined
-  }
-
-  addHeaders(headers: ReadonlyArray<string>): void {
-    this.added = this.added === undefined ? headers : [...this.added, ...headers]
-  }
-
-  private prepareHead(status: number, given: ReadonlyArray<string>): void {
-    const headers = this.added === undefined ? given : [...this.added, ...given]
-    if (this.state !== OPEN) throw new Error(`A second response (${status}) was given to one ${this.method} exchange`)
-    statusLine(status)
-    const begun = beginning.of(headers)
-    const from = begun.pairs.length
-    const tail = headTail(headers, from)
-    this.headBytes = boundedHeadBytes(headers, from, tail, begun.name.length + begun.text.length + 4)
-    this.status = status
-    this.begun = begun
-    this.firstName = headers[from] ?? ""
-    this.head = tail
-  }
-
-  protected closing(): boolean {
-    return this.draining || this.final
-  }
-
-  private writeHead(): void {
-    const { begun, head, res } = this
-    this.head = undefined
-    res.writeStatus(statusLine(this.status))
-    if (begun !== noBeginning) res.writeHeader(begun.name, begun.text)
-    if (this.firstName !== "") res.writeHeader(this.firstName, head!)
-  }
-
-  /** For all but `end`, which alone can tell the native side: there the client has to close. */
-  private writeClosingHead(): void {
-    this.writeHead()
-    if (this.closing()) this.res.writeHeader("Connection", "close")
   }
 
   private sendBodyless(length: number | undefined): void {
@@ -397,4 +338,3 @@ export abstract class Outgoing {
 
 const nothing = (): void => {}
 const turn = Promise.resolve()
-const beginning = new HeadBeginning()
