@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { Listening } from "./Listener.ts"
 import { native, type NativeApp } from "#src/platform/server/uws/native.ts"
-import type { ExchangeHost } from "#src/platform/server/uws/UwsExchange.ts"
+import type { ExchangeHost } from "#src/platform/server/uws/ExchangeHost.ts"
 import type { SocketOwner } from "#src/platform/server/uws/SocketOwner.ts"
 
 /** What interrupted requests get to run their finalizers and answer. */

@@ -3,7 +3,8 @@ import type { SocketRoute } from "#src/platform/server/sockets/ServerSocket.ts"
 import { acceptOver, type DirectSocketHost } from "./DirectSocket.ts"
 import type { NativeApp, NativeRequest, NativeResponse, NativeUpgradeContext } from "./native.ts"
 import type { SocketOwner } from "./SocketOwner.ts"
-import { type ExchangeHost, UwsExchange } from "./UwsExchange.ts"
+import type { ExchangeHost } from "./ExchangeHost.ts"
+import { UwsExchange } from "./UwsExchange.ts"
 import { Upgrade } from "./UwsSocket.ts"
 
 /** Completes the handshake for an owner; false when the client has gone. */

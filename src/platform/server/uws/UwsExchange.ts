@@ -5,16 +5,15 @@ import { type BodyDone, BodyReader } from "#src/platform/server/body/BodyReader.
 import { type BodyFlow, type BodySink, guardedSink, pourWhole } from "#src/platform/server/body/bodySink.ts"
 import * as ContentCoding from "#src/platform/server/contentCoding.ts"
 import type { AbortReason, Exchange } from "#src/platform/server/Exchange.ts"
+import type { ExchangeHost } from "./ExchangeHost.ts"
 import type { NativeRequest, NativeResponse } from "./native.ts"
 import { Pace } from "./Pace.ts"
 import { DONE, ENDING, OPEN, STARTED } from "#src/platform/server/exchangeState.ts"
 import { Outgoing } from "#src/platform/server/Outgoing.ts"
 import { headersOf } from "./headersOf.ts"
 import { CHUNKED, findHeader, framing, hasOwnHeader, OWN_HEADERS, shortAddress } from "#src/platform/server/requestHead.ts"
-import type { ClientAddress } from "#src/platform/server/ServerOptions.ts"
-import type { Watch, Watched } from "#src/platform/server/Watch.ts"
+import type { Watched } from "#src/platform/server/Watch.ts"
 import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
-import type { Roster } from "#src/platform/structures/Roster.ts"
 
 /** The native server cuts a socket that made no progress for 10 s (it checks every 4 s); re-arming prolongs that. */
 const REARM_MILLIS = 4_000
@@ -28,23 +27,6 @@ const DROPPED_BYTES = 64 * 1024 * 1024
 const DROPPED_MILLIS = 2_000
 
 const closeToken = /(?:^|,)\s*close\s*(?:,|$)/i
-
-/** What all exchanges of one server share. */
-export interface ExchangeHost {
-  readonly maxPendingBytes: number
-  /** Counts the bytes of bodies. */
-  readonly heldBytes: HeldBytes
-  readonly arrivals: Arrivals
-  readonly slowReaderMillis: number
-  readonly bodyMillis: number
-  readonly watch: Watch
-  readonly live: Roster<UwsExchange>
-  draining: boolean
-  readonly clientAddress: ClientAddress
-  readonly onDefect: (error: unknown, exchange: Exchange) => void
-  /** Called when an exchange ended; only set while draining. */
-  onSettled: (() => void) | undefined
-}
 
 const textDecoder = new TextDecoder()
 

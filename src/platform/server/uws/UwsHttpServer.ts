@@ -5,7 +5,6 @@
  * native catch-all route hands each request to a direct route by exact path, or to the served effect.
  */
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as HttpServer from "effect/http/HttpServer"
@@ -14,7 +13,6 @@ import * as NetAddress from "effect/net/NetAddress"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import * as Supervisor from "#actors/Supervisor.ts"
-import { Arrivals } from "./Arrivals.ts"
 import { makeDrain } from "#src/platform/server/Drain.ts"
 import type { ExchangeGuard } from "#src/platform/server/Exchange.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
@@ -23,39 +21,21 @@ import { defaults, notReady, type ServerOptions } from "#src/platform/server/Ser
 import { RouteTable } from "#src/platform/server/RouteTable.ts"
 import type { FramedExchange } from "#src/platform/server/sockets/FramedExchange.ts"
 import * as RequestFibers from "./requestFibers.ts"
-import { type ExchangeHost, INTERNAL_ERROR, JSON_HEADERS, UwsExchange } from "./UwsExchange.ts"
+import { makeHost } from "./ExchangeHost.ts"
+import { INTERNAL_ERROR, JSON_HEADERS, UwsExchange } from "./UwsExchange.ts"
 import { NativeSockets, type Shake } from "./NativeSockets.ts"
 import { webSocketLimits } from "./UwsSocket.ts"
-import { Watch } from "#src/platform/server/Watch.ts"
-import { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
-import { Roster } from "#src/platform/structures/Roster.ts"
 
 /** Opens the port and answers both services; the server lives as long as the scope. */
 export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   const scope = yield* Effect.scope
   const logContext = yield* Effect.context<never>()
   const hostName = options.host ?? defaults.host
-  const slowReaderMillis = Duration.toMillis(options.slowReaderTimeout ?? defaults.slowReaderTimeout)
-  const bodyMillis = Duration.toMillis(options.bodyTimeout ?? defaults.bodyTimeout)
   const maxBodyBytes = options.maxBodyBytes ?? defaults.maxBodyBytes
   const answerNotReady = options.notReady ?? notReady
   const runLog = Effect.runForkWith(logContext)
 
-  const host: ExchangeHost = {
-    maxPendingBytes: options.maxPendingBytes ?? defaults.maxPendingBytes,
-    heldBytes: new HeldBytes(options.heldBodyBytes ?? defaults.heldBodyBytes()),
-    arrivals: new Arrivals(),
-    slowReaderMillis,
-    bodyMillis,
-    watch: new Watch(Math.max(10, Math.min(1_000, slowReaderMillis / 4, bodyMillis / 4)), yield* Supervisor.ticker("slow clients")),
-    live: new Roster(),
-    draining: false,
-    clientAddress: options.clientAddress ?? ((peer) => peer),
-    onDefect: options.onDefect ?? ((error, exchange) => {
-      runLog(Effect.logError(`A route failed: ${exchange.method} ${exchange.path}`, error))
-    }),
-    onSettled: undefined
-  }
+  const host = makeHost(options, yield* Supervisor.ticker("slow clients"), runLog)
   const origin = { scheme: options.tls === undefined ? "http" : "https", maxBodyBytes } as const
   const sockets = new NativeSockets(host, {
     limits: webSocketLimits(options.webSocket),
