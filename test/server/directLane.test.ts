@@ -63,6 +63,37 @@ describe("direct routes", () => {
     expect(bodies.map((response) => response.body.toString())).toEqual(["1", "2", "3"])
   })
 
+  it("answer three requests with bodies that came in one segment", async () => {
+    const { frontEnd, port } = await start()
+    frontEnd.direct("POST", "/echo", (exchange) => exchange.readBody(100, (body) => exchange.respond(200, [], body ?? "")))
+    const client = await RawClient.connect(port)
+    client.send(["1", "2", "3"].map((n) => `POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: 1\r\n\r\n${n}`).join(""))
+    const bodies = [await client.response(), await client.response(), await client.response()]
+    expect(bodies.map((response) => response.body.toString())).toEqual(["1", "2", "3"])
+  })
+
+  it("send what is answered in one turn at its end, but nothing of an exchange that was closed meanwhile", async () => {
+    const { frontEnd, port } = await start()
+    const waiting: Array<Exchange> = []
+    const arrived = latch()
+    frontEnd.direct("GET", "/n", (exchange) => {
+      exchange.onAbort(() => {})
+      if (waiting.push(exchange) === 3) arrived.open(undefined)
+    })
+    const clients = [await RawClient.connect(port), await RawClient.connect(port), await RawClient.connect(port)]
+    for (const [n, client] of clients.entries()) client.get(`/n?${n}`)
+    await arrived.promise
+    for (const exchange of waiting) exchange.respond(200, [], exchange.query)
+    expect(waiting.map((exchange) => exchange.closed)).toEqual([true, true, true])
+    expect(frontEnd.liveExchanges).toBe(3)
+    waiting.find(({ query }) => query === "1")?.close()
+    expect((await clients[0]!.response()).body.toString()).toBe("0")
+    expect((await clients[2]!.response()).body.toString()).toBe("2")
+    await clients[1]!.closed()
+    expect(clients[1]!.received.length).toBe(0)
+    expect(frontEnd.liveExchanges).toBe(0)
+  })
+
   it("keep the connection for hundreds of requests in turn", async () => {
     const { frontEnd, port } = await start()
     frontEnd.direct("GET", "/n", (exchange) => void setImmediate(() => exchange.respond(200, [], exchange.query)))

@@ -120,7 +120,10 @@ export interface Exchange {
   readonly pendingBytes: number
   /** Sends what is left and completes the response. */
   readonly end: (chunk?: Uint8Array | string) => void
-  /** Sends a whole response with its content-length; `body` empty for 204 and 304. For HEAD only the length is sent. */
+  /**
+   * Sends a whole response with its content-length; `body` empty for 204 and 304. For HEAD only the length is sent. The bytes must not be
+   * changed any more: a small response leaves at the end of the turn, together with the others of that turn.
+   */
   readonly respond: (status: number, headers: ReadonlyArray<string>, body: Uint8Array | string) => void
   /** Cuts the connection: the client sees a broken response, never a completed one. */
   readonly close: () => void

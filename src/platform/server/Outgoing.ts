@@ -1,16 +1,18 @@
 /**
  * The writing half of an exchange over uWebSockets.
  *
- * What a route writes in one turn leaves in one cork. Three native rules shape the code: one cork never holds more than
+ * What a route writes in one turn leaves in one cork; a small response that is known whole leaves at the end of the turn. Three native rules shape the code: one cork never holds more than
  * `CORK_BYTES`, because bytes that do not fit its 16 kB buffer are lost when the socket is full; the response is not touched
  * after it was aborted or completed, because that throws; and callbacks run inside a cork of the native parser, which the
  * gateway's own corks cannot split, so that a large first flush continues in a separate turn.
  */
+import { nativeCalls } from "#src/platform/server/uws/nativeCalls.ts"
 import { DONE, ENDING, OPEN, STARTED } from "./exchangeState.ts"
 import { hasLength, isBodyless } from "./responseHead.ts"
 import { OutgoingHead } from "./sending/OutgoingHead.ts"
 import { bytesOf, HIGH_WATER_BYTES, SendQueue } from "./sending/SendQueue.ts"
 import { SizedBody } from "./sending/SizedBody.ts"
+import * as TurnEnd from "./sending/TurnEnd.ts"
 import { writeInCork } from "./sending/wholeInCork.ts"
 
 /** Most bytes in one cork; the native buffer holds 16 KiB. */
@@ -33,6 +35,8 @@ export abstract class Outgoing extends OutgoingHead {
   private wantsDrain = false
   private putOff = false
   private flushTask: (() => void) | undefined
+  /** The body of a response that is known whole, until it is sent. */
+  private whole: Uint8Array | string | undefined
   private writable: (() => boolean) | undefined
 
   /** The client's socket is full: writing waits for it. */
@@ -158,15 +162,23 @@ export abstract class Outgoing extends OutgoingHead {
       if (!this.final) this.sized = new SizedBody(queue.bytes, queue)
       return this.flush()
     }
+    this.whole = body
+    if (nativeCalls.running) return this.turnEnds()
+    this.state = ENDING
+    TurnEnd.add(this)
+  }
+
+  turnEnds(): void {
+    if (this.state === DONE) return
     this.unpause()
-    writeInCork(this, this.res, body)
+    writeInCork(this, this.res)
     this.over()
   }
 
   /** To be called in a cork. */
-  writeWhole(body: Uint8Array | string): void {
+  writeWhole(): void {
     this.writeHead()
-    this.res.end(body, this.closing())
+    this.res.end(this.whole, this.closing())
   }
 
   /** Like `respond` to a HEAD request when the length is known but not the bytes. */
@@ -185,6 +197,7 @@ export abstract class Outgoing extends OutgoingHead {
     this.unsent = 0
     this.sized?.discard()
     this.head = undefined
+    this.whole = undefined
   }
 
   private sendBodyless(length: number | undefined): void {

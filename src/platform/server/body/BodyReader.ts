@@ -10,6 +10,7 @@ import type { BodyOwner } from "./BodyOwner.ts"
 import { type BodyFlow, type BodySink, unguarded } from "./bodySink.ts"
 import { takeFirst } from "./takeFirst.ts"
 import type { BodyFailure } from "#src/platform/server/Exchange.ts"
+import { nativeCalls } from "#src/platform/server/uws/nativeCalls.ts"
 import type { NativeResponse } from "#src/platform/server/uws/native.ts"
 
 export type BodyDone = (body: Uint8Array | null, failure: BodyFailure | null) => void
@@ -229,6 +230,15 @@ export class BodyReader implements Arriving {
   }
 
   private arrive(chunk: ArrayBuffer, isLast: boolean): void {
+    nativeCalls.running = true
+    try {
+      this.arrived(chunk, isLast)
+    } finally {
+      nativeCalls.running = false
+    }
+  }
+
+  private arrived(chunk: ArrayBuffer, isLast: boolean): void {
     const bytes = chunk.byteLength
     const { arrivals } = this.owner
     const isLarge = this.declared === -1 || this.declared > SHARED_BYTES

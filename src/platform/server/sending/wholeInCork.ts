@@ -4,21 +4,18 @@ import type { NativeResponse } from "#src/platform/server/uws/native.ts"
 /** A response that is known whole. */
 export interface Whole {
   /** To be called in a cork. */
-  writeWhole(body: Uint8Array | string): void
+  writeWhole(): void
 }
 
 let corked: Whole | null = null
-let corkedBody: Uint8Array | string = ""
 
-const write = (): void => corked?.writeWhole(corkedBody)
+const write = (): void => corked?.writeWhole()
 
-export const writeInCork = (whole: Whole, res: NativeResponse, body: Uint8Array | string): void => {
+export const writeInCork = (whole: Whole, res: NativeResponse): void => {
   corked = whole
-  corkedBody = body
   try {
     res.cork(write)
   } finally {
     corked = null
-    corkedBody = ""
   }
 }

@@ -22,6 +22,7 @@ import { RouteTable } from "#src/platform/server/RouteTable.ts"
 import type { FramedExchange } from "#src/platform/server/sockets/FramedExchange.ts"
 import * as RequestFibers from "./requestFibers.ts"
 import { makeHost } from "./ExchangeHost.ts"
+import { nativeCalls } from "./nativeCalls.ts"
 import { INTERNAL_ERROR, JSON_HEADERS, UwsExchange } from "./UwsExchange.ts"
 import { NativeSockets, type Shake } from "./NativeSockets.ts"
 import { webSocketLimits } from "./UwsSocket.ts"
@@ -48,6 +49,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   let connections = 0
 
   const dispatch = (exchange: UwsExchange, shake: Shake | undefined): void => {
+    nativeCalls.running = true
     try {
       if (exchange.fault !== undefined) return exchange.respond(400, TEXT, `${exchange.fault}\n`)
       if (shake !== undefined && exchange.declared !== 0) {
@@ -65,8 +67,10 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
       }
     } catch (error) {
       exchange.defect(error)
+    } finally {
+      exchange.keepBody()
+      nativeCalls.running = false
     }
-    exchange.keepBody()
   }
 
   const serveFramed = (exchange: FramedExchange): void => {
