@@ -31,6 +31,27 @@ describe("JournaledLedger", () => {
       assert.strictEqual(store.inserts, 1)
     }))
 
+  it.effect("what has held a batch holds none of its rows once they are stored, but all of them while they are not", () =>
+    Effect.gen(function*() {
+      const store = new Support.ScriptedStore()
+      const lists = vi.spyOn(store.service, "insert")
+      const { ledger, stop } = yield* run(store, { directory: yield* Support.temporaryDirectory })
+      store.mood = "down"
+      for (const id of ["a1", "a2"]) {
+        const start = attemptStart(id)
+        yield* Support.open(ledger, start)
+        ledger.settle(settledRow(start))
+      }
+      yield* Support.turn
+      yield* TestClock.adjust(JournaledLedger.BATCH_MS)
+      assert.deepStrictEqual(lists.mock.calls.map(([rows]) => rows.map((row) => row.attemptId)), [["a1", "a2"]])
+      store.mood = "up"
+      assert.strictEqual(yield* Support.passing(ledger.flush(Support.PATIENCE_MS)), 0)
+      assert.deepStrictEqual([...store.rows.keys()], ["a1", "a2"])
+      assert.deepStrictEqual(lists.mock.calls.flatMap(([rows]) => rows), [])
+      yield* stop
+    }))
+
   it.effect("while rows keep coming the store is asked once a second, and the first after a pause does not wait longer", () =>
     Effect.gen(function*() {
       const store = new Support.ScriptedStore()

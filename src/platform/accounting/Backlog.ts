@@ -71,12 +71,14 @@ export class Backlog {
     return true
   }
 
-  peek(count: number): ReadonlyArray<BacklogEntry> {
-    return this.#window.slice(0, count)
+  /** The oldest rows, at most `count`, in an array of the caller's own. */
+  peek(count: number): Array<LedgerRow> {
+    return Array.from({ length: Math.min(count, this.#window.length) }, (_, i) => this.#window[i]!.row)
   }
 
-  drop(count: number): void {
-    this.#window.splice(0, count)
+  /** Forgets the oldest `count` rows, at least one; answers the ordinal of the last of them. */
+  drop(count: number): number {
+    return this.#window.splice(0, count).at(-1)!.ordinal
   }
 
   /** True while there are rows to read back, and room for them, before a batch of `count` is complete. */

@@ -82,13 +82,15 @@ export const make = (options: Options): Effect.Effect<Ledger["Service"], never, 
         yield* Effect.raceFirst(Effect.sleep(Duration.millis(pause)), full.await)
       }
       full.closeUnsafe()
-      const entries = backlog.peek(BATCH_ROWS)
-      if (entries.length > 0) {
-        stored += yield* delivery.deliver(entries.map((entry) => entry.row))
+      const rows = backlog.peek(BATCH_ROWS)
+      if (rows.length > 0) {
+        stored += yield* delivery.deliver(rows)
         deliveredAt = now()
-        backlog.drop(entries.length)
-        acknowledged = entries.at(-1)!.ordinal
-        const ordinal = acknowledged
+        const ordinal = backlog.drop(rows.length)
+        acknowledged = ordinal
+        // The fiber's dead objects of one batch lead to those of the next, and V8's young collections count the dead of the old generation
+        // as alive: rows that they still led to would all be moved there, 0.7 kB each.
+        rows.length = 0
         journal.append({
           encode: (writer) => {
             writer.ack(ordinal)
