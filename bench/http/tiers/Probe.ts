@@ -2,7 +2,7 @@
  * Loaded before the gateway (`node --import`): V8's profilers, driven by signals, so that only the measured window is profiled.
  *
  * SIGUSR2 starts the next profiler and the one after it stops it and writes its file beside the path in BENCH_PROBE: first CPU
- * (`.cpu.json`), then allocations (`.heap.json`), then CPU again.
+ * (`.cpu.json`), then allocations (`.heap.json`), then those of them that outlive young collections (`.kept.json`), then CPU again.
  */
 import { writeFileSync } from "node:fs"
 import { Session } from "node:inspector"
@@ -27,6 +27,14 @@ const keep = (kind: string) => (result: unknown): void => {
 
 const ignore = (): void => {}
 
+/** What was collected again counts too: it was allocated. `young`: also what the first collections of its life took. */
+const allocations = (young: boolean) => () =>
+  post("HeapProfiler.startSampling", {
+    samplingInterval: HEAP_INTERVAL_BYTES,
+    includeObjectsCollectedByMajorGC: true,
+    includeObjectsCollectedByMinorGC: young
+  }, ignore)
+
 const steps: ReadonlyArray<() => void> = [
   () => {
     post("Profiler.enable", {}, ignore)
@@ -34,14 +42,10 @@ const steps: ReadonlyArray<() => void> = [
     post("Profiler.start", {}, ignore)
   },
   () => post("Profiler.stop", {}, keep("cpu")),
-  () =>
-    post("HeapProfiler.startSampling", {
-      samplingInterval: HEAP_INTERVAL_BYTES,
-      // What was collected again counts too: it was allocated.
-      includeObjectsCollectedByMajorGC: true,
-      includeObjectsCollectedByMinorGC: true
-    }, ignore),
-  () => post("HeapProfiler.stopSampling", {}, keep("heap"))
+  allocations(true),
+  () => post("HeapProfiler.stopSampling", {}, keep("heap")),
+  allocations(false),
+  () => post("HeapProfiler.stopSampling", {}, keep("kept"))
 ]
 
 let turn = 0

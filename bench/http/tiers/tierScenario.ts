@@ -28,7 +28,7 @@ const written = async (file: string): Promise<unknown> => {
 }
 
 /** Load between two signals: the profile, the requests that the upstream met meanwhile, and the main thread's CPU. */
-const profiled = async (harness: Harness, { file, running, signal }: Probed, sizes: Sizes, kind: "cpu" | "heap") => {
+const profiled = async (harness: Harness, { file, running, signal }: Probed, sizes: Sizes, kind: "cpu" | "heap" | "kept") => {
   const path = `${file}.${kind}.json`
   rmSync(path, { force: true })
   const job = {
@@ -49,7 +49,8 @@ const measure = async (harness: Harness, probed: Probed, sizes: Sizes): Promise<
   await probed.running.rest?.()
   const cpu = await profiled(harness, probed, sizes, "cpu")
   const heap = await profiled(harness, probed, sizes, "heap")
-  if (!isCpuTree(cpu.profile) || !isHeap(heap.profile)) throw new Error("a profile has another shape")
+  const kept = await profiled(harness, probed, sizes, "kept")
+  if (!isCpuTree(cpu.profile) || !isHeap(heap.profile) || !isHeap(kept.profile)) throw new Error("a profile has another shape")
   const micros = cpuByTier(cpu.profile)
   const bytes = bytesByTier(heap.profile.head)
   // A profile's own time is stretched by waiting for a core: its shares count, and the kernel's books say of what.
@@ -58,6 +59,7 @@ const measure = async (harness: Harness, probed: Probed, sizes: Sizes): Promise<
     values: Object.fromEntries([
       ["tiers.us", cpu.mainUs],
       ["tiers.bytes", total(bytes) / heap.requests],
+      ["tiers.keptBytes", total(bytesByTier(kept.profile.head)) / kept.requests],
       ...tiers.flatMap((tier): ReadonlyArray<[string, number]> => [
         [`tiers.${tier}.us`, micros[tier] * scale],
         [`tiers.${tier}.bytes`, bytes[tier] / heap.requests]
