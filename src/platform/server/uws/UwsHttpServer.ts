@@ -23,7 +23,7 @@ import type { FramedExchange } from "#src/platform/server/sockets/FramedExchange
 import * as RequestFibers from "./requestFibers.ts"
 import { makeHost } from "./ExchangeHost.ts"
 import { nativeCalls } from "./nativeCalls.ts"
-import { INTERNAL_ERROR, JSON_HEADERS, UwsExchange } from "./UwsExchange.ts"
+import { INTERNAL_ERROR, JSON_HEADERS, settleShape, UwsExchange } from "./UwsExchange.ts"
 import { NativeSockets, type Shake } from "./NativeSockets.ts"
 import { webSocketLimits } from "./UwsSocket.ts"
 
@@ -37,6 +37,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   const runLog = Effect.runForkWith(logContext)
 
   const host = makeHost(options, yield* Supervisor.ticker("slow clients"), runLog)
+  settleShape(host)
   const origin = { scheme: options.tls === undefined ? "http" : "https", maxBodyBytes } as const
   const sockets = new NativeSockets(host, {
     limits: webSocketLimits(options.webSocket),
