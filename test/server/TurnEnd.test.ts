@@ -10,7 +10,7 @@ it("sends all that waits in its order, in spite of a defect, and what is added m
       seen.push(name)
       run()
     },
-    defect: (error) => seen.push(`${name}: ${String(error)}`)
+    turnFails: (error) => seen.push(`${name}: ${String(error)}`)
   })
   const late = sender("late")
   TurnEnd.add(sender("first", () => TurnEnd.add(late)))

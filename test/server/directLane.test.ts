@@ -94,6 +94,28 @@ describe("direct routes", () => {
     expect(frontEnd.liveExchanges).toBe(0)
   })
 
+  it("cut the connection of a response that cannot be sent at the end of its turn, and no other", async () => {
+    const { defects, frontEnd, port } = await start()
+    const waiting: Array<Exchange> = []
+    const arrived = latch()
+    frontEnd.direct("GET", "/n", (exchange) => {
+      exchange.onAbort(() => {})
+      if (waiting.push(exchange) === 2) arrived.open(undefined)
+    })
+    const clients = [await RawClient.connect(port), await RawClient.connect(port)]
+    for (const [n, client] of clients.entries()) client.get(`/n?${n}`)
+    await arrived.promise
+    const broken = waiting.find(({ query }) => query === "0")!
+    Reflect.set(broken, "writeWhole", () => {
+      throw new Error("a defect of sending")
+    })
+    for (const exchange of [broken, ...waiting.filter((exchange) => exchange !== broken)]) exchange.respond(200, [], exchange.query)
+    expect((await clients[1]!.response()).body.toString()).toBe("1")
+    await clients[0]!.closed()
+    expect(defects.map(String)).toEqual(["Error: a defect of sending"])
+    expect(frontEnd.liveExchanges).toBe(0)
+  })
+
   it("keep the connection for hundreds of requests in turn", async () => {
     const { frontEnd, port } = await start()
     frontEnd.direct("GET", "/n", (exchange) => void setImmediate(() => exchange.respond(200, [], exchange.query)))

@@ -1,10 +1,10 @@
 /**
  * The writing half of an exchange over uWebSockets.
  *
- * What a route writes in one turn leaves in one cork; a small response that is known whole leaves at the end of the turn. Three native rules shape the code: one cork never holds more than
- * `CORK_BYTES`, because bytes that do not fit its 16 kB buffer are lost when the socket is full; the response is not touched
- * after it was aborted or completed, because that throws; and callbacks run inside a cork of the native parser, which the
- * gateway's own corks cannot split, so that a large first flush continues in a separate turn.
+ * What a route writes in one turn leaves in one cork; a small response that is known whole leaves at the end of the turn. Three native
+ * rules shape the code: one cork never holds more than `CORK_BYTES`, because bytes that do not fit its 16 kB buffer are lost when the
+ * socket is full; the response is not touched after it was aborted or completed, because that throws; and callbacks run inside a cork
+ * of the native parser, which the gateway's own corks cannot split, so that a large first flush continues in a separate turn.
  */
 import { nativeCalls } from "#src/platform/server/uws/nativeCalls.ts"
 import { DONE, ENDING, OPEN, STARTED } from "./exchangeState.ts"
@@ -173,6 +173,12 @@ export abstract class Outgoing extends OutgoingHead {
     this.unpause()
     writeInCork(this, this.res)
     this.over()
+  }
+
+  turnFails(error: unknown): void {
+    // Part of it may be written.
+    if (this.state === ENDING) this.state = STARTED
+    this.defect(error)
   }
 
   /** To be called in a cork. */

@@ -6,8 +6,8 @@
 /** A response with something to send. */
 export interface Sender {
   turnEnds(): void
-  /** Reports a defect of this one; the others are sent all the same. */
-  defect(error: unknown): void
+  /** Called with what `turnEnds` throws; the others are sent all the same. */
+  turnFails(error: unknown): void
 }
 
 let waiting: Array<Sender | undefined> = []
@@ -25,7 +25,7 @@ const sendAll = (): void => {
     try {
       sender.turnEnds()
     } catch (error) {
-      sender.defect(error)
+      sender.turnFails(error)
     }
   }
   spare = senders
