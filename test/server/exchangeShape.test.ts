@@ -1,19 +1,12 @@
 /** The memory of an exchange, whatever collections V8 makes meanwhile. */
-import { Session } from "node:inspector/promises"
 import { expect, it } from "vitest"
+import { compactHeap } from "#src/platform/structures/compactHeap.ts"
 import { start } from "./support/harness.ts"
 import { RawClient } from "./support/RawClient.ts"
 
 /** Less than an exchange takes, and less than it takes where its fields lie outside. */
 const OBJECT_BYTES = 300
 const PROPERTY_LISTS_BYTES = 1_500
-
-const collect = async (): Promise<void> => {
-  const session = new Session()
-  session.connect()
-  await session.post("HeapProfiler.collectGarbage")
-  session.disconnect()
-}
 
 it("is the same after a full collection that follows the sixth request of the process", async () => {
   const { frontEnd, port } = await start()
@@ -30,7 +23,7 @@ it("is the same after a full collection that follows the sixth request of the pr
     client.get("/n")
     await client.response()
   }
-  await collect()
+  await compactHeap()
   const bytes = bytesOf(make)
   expect(bytes).toBeGreaterThan(OBJECT_BYTES)
   expect(bytes).toBeLessThan(PROPERTY_LISTS_BYTES)
