@@ -244,7 +244,7 @@ export interface UsageTrend {
 }
 
 export class UsageStore extends Context.Service<UsageStore, {
-  /** Inserts what is not there yet, keyed by attemptId; answers how many rows were new. All or nothing. The list is emptied afterwards. */
+  /** Inserts what is not there yet, keyed by attemptId; answers how many rows were new. All or nothing. Keep rows, not the list: it may be emptied after the answer. */
   readonly insert: (rows: ReadonlyArray<LedgerRow>) => Effect.Effect<number, StoreError>
   /** Newest first; limit at most 10000. */
   readonly rows: (filter: UsageFilter) => Effect.Effect<ReadonlyArray<LedgerRow>, StoreError>
