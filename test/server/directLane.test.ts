@@ -94,6 +94,18 @@ describe("direct routes", () => {
     expect(frontEnd.liveExchanges).toBe(0)
   })
 
+  it("send a response that waits for the end of its turn when a shutdown's deadline comes in that turn", async () => {
+    const { frontEnd, port } = await start()
+    frontEnd.direct("GET", "/n", (exchange) => void setImmediate(() => {
+      exchange.respond(200, [], "given")
+      Reflect.apply(Reflect.get(exchange, "stop") as () => void, exchange, [])
+    }))
+    const client = await RawClient.connect(port)
+    client.get("/n")
+    expect((await client.response()).body.toString()).toBe("given")
+    expect(frontEnd.liveExchanges).toBe(0)
+  })
+
   it("cut the connection of a response that cannot be sent at the end of its turn, and no other", async () => {
     const { defects, frontEnd, port } = await start()
     const waiting: Array<Exchange> = []

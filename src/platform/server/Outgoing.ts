@@ -168,6 +168,11 @@ export abstract class Outgoing extends OutgoingHead {
     TurnEnd.add(this)
   }
 
+  /** A whole response is given, and leaves at the end of this turn. */
+  protected get leaves(): boolean {
+    return this.whole !== undefined
+  }
+
   turnEnds(): void {
     if (this.state === DONE) return
     this.unpause()

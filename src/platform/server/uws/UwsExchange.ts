@@ -264,7 +264,7 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
 
   /** Asks the exchange to end now: its owner may still answer; without an owner it is cut. */
   stop(): void {
-    if (this.state === DONE) return
+    if (this.state === DONE || this.leaves) return
     if (this.stopListener === undefined) this.abort("shutdown")
     else this.stopListener()
   }
