@@ -1,4 +1,5 @@
 /** The command line of the bench. Everything is bounded: rounds, seconds, streams, bytes. */
+import { resolve } from "node:path"
 import { parseArgs } from "node:util"
 import type { Sizes } from "./Scenario.ts"
 import { scenarios } from "./scenarios.ts"
@@ -19,6 +20,8 @@ export interface Options {
   readonly peers: ReadonlyArray<PeerOptions>
   /** Peers that the bench installs and starts itself. */
   readonly knownPeers: ReadonlyArray<KnownPeer>
+  /** A checkout of the gateway that ratios are taken against; null: nginx. */
+  readonly baseline: string | null
   /** Null in a smoke run: each scenario knows its own. */
   readonly rounds: number | null
   readonly sizes: Sizes
@@ -45,12 +48,14 @@ export const usage = `npm run bench -- [options]
   --peer name=url[,pid=n][,key=k][,prefix=p]
                         a proxy on loopback that already stands in front of the mock; repeatable
   --peer portkey        Portkey's open gateway, which is installed into bench/peers when it is first asked for
+  --baseline folder     another checkout of the gateway, in turns with this one: ratios are taken against it, no budget is judged;
+                        --baseline . --node-flag=--flag shows what a flag is worth
   --mock-port n         a fixed port of the mock, for peers
   --tick ms             timer of the mock: 2 spreads paced streams (default), the interval wakes them all at once
   --streams n           paced streams, 1 to 4000
   --cpu-prof            V8 profiles of the targets on Node, summarized; run it alone, it costs CPU
   --records kind        postgres, embedded, or auto: a Postgres server of the bench's own where one is installed
-  --node-flag=--flag    a flag for the targets on Node, such as --max-semi-space-size=64; repeatable
+  --node-flag=--flag    a flag for the targets on Node but the baseline, such as --max-semi-space-size=64; repeatable
   --no-pin              do not pin processes to cores
   --no-report           write no report files
   --json                print the results as JSON on standard output
@@ -111,6 +116,7 @@ export const parseOptions = (args: ReadonlyArray<string>): Options | null => {
       rounds: { type: "string" },
       seconds: { type: "string" },
       peer: { type: "string", multiple: true, default: [] },
+      baseline: { type: "string" },
       "mock-port": { type: "string" },
       tick: { type: "string" },
       streams: { type: "string" },
@@ -142,6 +148,7 @@ export const parseOptions = (args: ReadonlyArray<string>): Options | null => {
     targets: names(values.targets),
     peers: values.peer.filter((each) => !isKnownPeer(each)).map(parsePeer),
     knownPeers: [...new Set(values.peer.filter(isKnownPeer))],
+    baseline: values.baseline === undefined ? null : resolve(values.baseline),
     rounds: values.rounds === undefined ? rounds : Math.round(bounded("rounds", values.rounds, 1, 1, 20)),
     sizes: {
       ...sizes,

@@ -9,7 +9,7 @@ import * as Harness from "./Harness.ts"
 import { type KnownPeer, type Options, parseOptions, usage } from "./options.ts"
 import { clearOldWork, killAllNow, placement, programPath, root, stopAll } from "#bench/http/servers/processes.ts"
 import { hottest, profileDirectory } from "./profile.ts"
-import { type Results, writeReport } from "#bench/http/report/report.ts"
+import { type Checkout, type Results, writeReport } from "#bench/http/report/report.ts"
 import { verdictLines } from "#bench/http/report/markdown.ts"
 import { startPostgres } from "#bench/http/servers/PostgresServer.ts"
 import { redisServer } from "#bench/http/servers/RedisServer.ts"
@@ -17,7 +17,7 @@ import { Runner } from "./Runner.ts"
 import { scenarios } from "./scenarios.ts"
 import { bare } from "./targets/bare.ts"
 import { direct } from "./targets/direct.ts"
-import { gateway } from "./targets/gateway.ts"
+import { baseline, baselineName, gateway } from "./targets/gateway.ts"
 import { haproxy } from "./targets/haproxy.ts"
 import { nginx } from "./targets/nginx.ts"
 import { peer } from "./targets/peer.ts"
@@ -39,7 +39,8 @@ interface Selection {
 const select = (options: Options, budgets: Budgets, around: Surroundings): Selection => {
   const candidates: ReadonlyArray<Candidate> = [
     nginx(around), gateway(around), haproxy(around), bare(around), ...options.peers.map((each) => ({ target: peer(each) })),
-    ...options.knownPeers.map((name) => ({ target: known[name](around) }))
+    ...options.knownPeers.map((name) => ({ target: known[name](around) })),
+    ...(options.baseline === null ? [] : [baseline(around, options.baseline)])
   ]
   const taken = candidates.map((each) => "target" in each ? each.target.name : each.name)
   const double = taken.find((name, index) => name === "direct" || taken.indexOf(name) !== index)
@@ -49,15 +50,18 @@ const select = (options: Options, budgets: Budgets, around: Surroundings): Selec
   const present = new Set(available.map((each) => each.name))
   // In a smoke run, which breaks builds, the stand-in: a busy machine slows compiled code alike, and nginx far less.
   const steady = options.profile === "smoke" && options.targets === null
-  const reference = !steady && present.has(budgets.reference) && options.targets?.includes(budgets.reference) !== false
+  const isBeside = options.baseline !== null
+  if (isBeside && !present.has(baselineName)) throw new Error(`--baseline ${options.baseline}: it has no src/main.ts`)
+  const reference = isBeside ? baselineName : !steady && present.has(budgets.reference) && options.targets?.includes(budgets.reference) !== false
     ? budgets.reference
     : budgets.fallback.reference
   const smallest = [budgets.subject, reference, ...options.peers.map((each) => each.name)]
-  const wanted = options.targets ?? (options.profile === "smoke" ? smallest : [...present])
+  const wanted = isBeside ? [...new Set([...options.targets ?? [budgets.subject], reference])]
+    : options.targets ?? (options.profile === "smoke" ? smallest : [...present])
   for (const each of missing) {
     if (options.targets?.includes(each.name) ?? true) log(`${each.name} is left out: ${each.missing}`)
   }
-  if (reference !== budgets.reference) log(`ratios are taken against ${reference}, which usually costs so many times ${budgets.reference}: ${JSON.stringify(budgets.fallback.timesReference)}`)
+  if (!isBeside && reference !== budgets.reference) log(`ratios are taken against ${reference}, which usually costs so many times ${budgets.reference}: ${JSON.stringify(budgets.fallback.timesReference)}`)
   for (const name of wanted) {
     if (!candidates.some((each) => ("target" in each ? each.target.name : each.name) === name)) throw new Error(`--targets ${name}: unknown`)
   }
@@ -83,8 +87,8 @@ const machine = (pinned: boolean): Results["machine"] => ({
   haproxy: versionOf("haproxy", "-v")
 })
 
-const commit = (): Results["commit"] => {
-  const git = (...args: ReadonlyArray<string>) => spawnSync("git", args, { cwd: root, encoding: "utf8", timeout: 5_000 })
+const commitOf = (checkout: string): Checkout => {
+  const git = (...args: ReadonlyArray<string>) => spawnSync("git", args, { cwd: checkout, encoding: "utf8", timeout: 5_000 })
   const { status, stdout } = git("rev-parse", "--short=8", "HEAD")
   return status === 0 ? { id: stdout.trim(), changed: git("status", "--porcelain", "--untracked-files=no").stdout !== "" } : null
 }
@@ -115,10 +119,12 @@ const bench = async (options: Options): Promise<number> => {
   const { measurements, failures } = await new Runner(harness, plan, log).run()
   await stopAll()
   const rows = rowsOf(measurements, reference)
-  const judgements = judge(budgets, rows, { reference, smoke: options.profile === "smoke" })
+  // Budgets are stated against nginx, and an earlier commit has no fixed cost beside it.
+  const judgements = options.baseline === null ? judge(budgets, rows, { reference, smoke: options.profile === "smoke" }) : []
   const results: Results = {
     startedAt: begunAt.toISOString(),
-    commit: commit(),
+    commit: commitOf(root),
+    ...(options.baseline === null ? {} : { baseline: commitOf(options.baseline) }),
     seconds: Math.round((Date.now() - begunAt.getTime()) / 1_000),
     profile: options.profile,
     rounds: options.rounds,

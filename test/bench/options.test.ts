@@ -1,3 +1,4 @@
+import { resolve } from "node:path"
 import { describe, expect, it } from "vitest"
 import { parseOptions } from "#bench/http/options.ts"
 import { parsePeer } from "#bench/http/targets/peer.ts"
@@ -26,6 +27,11 @@ describe("options", () => {
   it("a peer is one that the bench knows how to start, or one that runs already", () => {
     expect(parseOptions(["--peer", "portkey", "--peer", "mine=http://127.0.0.1:1/v1"])).toMatchObject({ knownPeers: ["portkey"], peers: [{ name: "mine" }] })
     expect(() => parseOptions(["--peer", "other"])).toThrow(/--peer other: name=url expected/)
+  })
+
+  it("a baseline is a folder, from wherever the bench was called", () => {
+    expect(parseOptions([])?.baseline).toBeNull()
+    expect(parseOptions(["--baseline", "../before"])?.baseline).toBe(resolve("../before"))
   })
 
   it("every number is bounded", () => {

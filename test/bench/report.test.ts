@@ -36,6 +36,12 @@ describe("report", () => {
     expect(of(null)).not.toContain("Commit")
   })
 
+  it("says which commit it was measured beside, and judges nothing there", () => {
+    const beside = markdown({ ...results, baseline: { id: "4e5f6a7b", changed: false } }, "plot.svg")
+    expect(beside).toContain("Commit 0a1b2c3d beside 4e5f6a7b. Profile quick")
+    expect(beside).toContain("No budget is judged beside another checkout.")
+  })
+
   it("keeps the notes of noisy rounds", () => {
     const noisy = { ...judged, measurements: [{ ...measurement("nginx", 1, {}), notes: ["other processes used 1.5 cores"] }] }
     expect(markdown(noisy, "plot.svg")).toContain("- any, nginx, round 1: other processes used 1.5 cores")

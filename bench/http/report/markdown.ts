@@ -3,7 +3,7 @@ import type { Verdict } from "./budgets.ts"
 import type { Row } from "./comparison.ts"
 import { type Metric, metricOf, metrics } from "./metrics.ts"
 import { tiers, tierTitles } from "#bench/http/tiers/tiers.ts"
-import type { Results } from "./report.ts"
+import type { Checkout, Results } from "./report.ts"
 import type { Summary } from "./statistics.ts"
 
 const number = (value: number, digits: number): string => Number.isFinite(value) ? value.toFixed(digits) : "-"
@@ -58,6 +58,7 @@ const isTier = (metric: string): boolean => metric.startsWith("tiers.")
 
 const judgementTable = (results: Results): ReadonlyArray<string> => {
   const measured = results.judgements.filter((each) => each.verdict !== "not measured")
+  if (results.baseline !== undefined) return ["No budget is judged beside another checkout.", ""]
   if (measured.length === 0) return [`No budget could be judged: ${results.subject} was not measured.`, ""]
   return [
     `| metric of ${results.subject} | value | reach | guard | verdict |`,
@@ -102,6 +103,8 @@ export const verdictLines = (results: Results): ReadonlyArray<string> => [
   )
 ]
 
+const named = ({ changed, id }: NonNullable<Checkout>): string => `${id}${changed ? " with changes" : ""}`
+
 export const markdown = (results: Results, plotFile: string): string => {
   const { machine, sizes } = results
   return [
@@ -110,7 +113,7 @@ export const markdown = (results: Results, plotFile: string): string => {
     `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, Node ${machine.node}` +
       `${machine.nginx === null ? "" : `, nginx ${machine.nginx}`}${machine.haproxy === null ? "" : `, haproxy ${machine.haproxy}`}. ` +
       (machine.pinned ? "Target on one core, mock and load generator on another. " : "Processes were not pinned to cores. ") +
-      (results.commit === null ? "" : `Commit ${results.commit.id}${results.commit.changed ? " with changes" : ""}. `) +
+      (results.commit === null ? "" : `Commit ${named(results.commit)}${results.baseline == null ? "" : ` beside ${named(results.baseline)}`}. `) +
       `Profile ${results.profile}: ${results.rounds ?? "few"} interleaved rounds of ${sizes.measureMs / 1_000} s, ${results.seconds} s in all. ` +
       (results.records === "postgres" ? "Records on a Postgres server. " : "Records embedded, charged to the target. ") +
       "Median (smallest .. largest round). Differences under 20 % are noise.",

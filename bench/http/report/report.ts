@@ -9,10 +9,15 @@ import { plot } from "./plot.ts"
 import { root } from "#bench/http/servers/processes.ts"
 import type { Sizes } from "#bench/http/Scenario.ts"
 
+/** A commit, and whether files differed from it; null where there is no repository. */
+export type Checkout = { readonly id: string; readonly changed: boolean } | null
+
 export interface Results {
   readonly startedAt: string
-  /** What was measured, and whether files differed from it; null where there is no repository. */
-  readonly commit: { readonly id: string; readonly changed: boolean } | null
+  /** What was measured. */
+  readonly commit: Checkout
+  /** The other checkout that it was measured beside; absent when there was none. */
+  readonly baseline?: Checkout
   readonly seconds: number
   readonly profile: string
   readonly rounds: number | null

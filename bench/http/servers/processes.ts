@@ -108,7 +108,7 @@ export const start = (command: string, args: ReadonlyArray<string>, options: Spa
 
 /** The same Node that runs the bench runs every child that is written for Node. */
 export const startNode = (script: string, args: ReadonlyArray<string>, options: SpawnOptions, flags: ReadonlyArray<string> = []): Child =>
-  start(process.execPath, ["--disable-warning=ExperimentalWarning", ...flags, join(root, script), ...args], options)
+  start(process.execPath, ["--disable-warning=ExperimentalWarning", ...flags, join(options.cwd ?? root, script), ...args], options)
 
 export const alive = (child: Child): boolean => child.process.exitCode === null && child.process.signalCode === null
 

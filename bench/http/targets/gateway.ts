@@ -127,9 +127,14 @@ const combine = async (origin: string, mockPort: number): Promise<string> => {
   return "combo/four-"
 }
 
+/** A checkout of the gateway and what its instances stand between. */
+interface Site extends Surroundings {
+  readonly checkout: string
+}
+
 /** Node's flags and the variables of `npm start`, so that what is measured is what an operator runs. */
-const asStarted = (): { readonly flags: ReadonlyArray<string>; readonly env: Readonly<Record<string, string>> } => {
-  const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { readonly scripts: { readonly start: string } }
+const asStarted = (checkout: string): { readonly flags: ReadonlyArray<string>; readonly env: Readonly<Record<string, string>> } => {
+  const { scripts } = JSON.parse(readFileSync(join(checkout, "package.json"), "utf8")) as { readonly scripts: { readonly start: string } }
   const words = scripts.start.split(" ")
   return {
     flags: words.filter((word) => word.startsWith("--")),
@@ -141,13 +146,14 @@ const asStarted = (): { readonly flags: ReadonlyArray<string>; readonly env: Rea
 }
 
 /** The process on a data directory, and when it listened; its log is named after `name`. */
-const spawnOn = async (around: Surroundings, name: string, data: string, env: Readonly<Record<string, string>>) => {
+const spawnOn = async (around: Site, name: string, data: string, env: Readonly<Record<string, string>>) => {
   const port = await freePort()
-  const started = asStarted()
+  const started = asStarted(around.checkout)
   const begun = performance.now()
   const child = startNode("src/main.ts", ["serve"], {
     name,
     cpu: around.cpu,
+    cwd: around.checkout,
     env: {
       NODE_ENV: "production",
       HOST: "127.0.0.1",
@@ -173,7 +179,7 @@ const emptyDirectory = (name: string): string => {
 }
 
 /** Two starts with the embedded database: on an empty directory, and again on what the first has left. */
-const startTwice = async (around: Surroundings, name: string): Promise<readonly [first: Start, again: Start]> => {
+const startTwice = async (around: Site, name: string): Promise<readonly [first: Start, again: Start]> => {
   const data = emptyDirectory(name)
   const start = async (): Promise<Start> => {
     const { begun, child, port } = await spawnOn(around, name, data, {})
@@ -196,7 +202,7 @@ const startTwice = async (around: Surroundings, name: string): Promise<readonly 
 }
 
 /** One instance; with a Redis it is a node of a cluster that has no other. */
-const launch = async (around: Surroundings, name: string, redis: string | null, env: Readonly<Record<string, string>> = {}): Promise<Running> => {
+const launch = async (around: Site, name: string, redis: string | null, env: Readonly<Record<string, string>> = {}): Promise<Running> => {
   const data = emptyDirectory(name)
   const { child, port } = await spawnOn(around, name, data, {
     ...env,
@@ -241,5 +247,16 @@ const launch = async (around: Surroundings, name: string, redis: string | null, 
 
 export const gateway = (around: Surroundings): Candidate => {
   if (!existsSync(join(root, "src", "main.ts"))) return { name: "gateway", missing: "src/main.ts does not exist" }
-  return { target: { name: "gateway", owned: true, translates: true, launch: (instance) => launch(around, `gateway-${instance}`, null) } }
+  return checkedOut({ ...around, checkout: root }, "gateway")
 }
+
+const checkedOut = (site: Site, name: string): Candidate =>
+  ({ target: { name, owned: true, translates: true, launch: (instance) => launch(site, `${name}-${instance}`, null) } })
+
+export const baselineName = "baseline"
+
+/** Another checkout of the gateway, without further flags: what a change or a flag is worth. */
+export const baseline = (around: Surroundings, checkout: string): Candidate =>
+  existsSync(join(checkout, "src", "main.ts"))
+    ? checkedOut({ ...around, checkout, nodeFlags: [] }, baselineName)
+    : { name: baselineName, missing: `${checkout} has no src/main.ts` }
