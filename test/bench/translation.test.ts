@@ -6,7 +6,7 @@ import { worstOf } from "#bench/micro/translate/run.ts"
 import { chunksOf, families, kinds, streamOf } from "#bench/micro/translate/streams.ts"
 import { clients } from "#src/wire/formats.ts"
 
-const plan: Plan = { rounds: 1, events: 20, streams: 1, kinds, perChunk: [1, 16], prompts: [{ bytes: 5_000, shapes }], bytesPerRound: 1, faces: null, families: null }
+const plan: Plan = { rounds: 1, events: 20, streams: 1, kinds, perChunk: [1, 16], prompts: [{ bytes: 5_000, shapes }], bytesPerRound: 1, warmUps: 3, faces: null, families: null }
 const pairs = families.length * (clients.length - 1)
 
 describe("the translation bench", () => {

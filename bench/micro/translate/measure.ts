@@ -20,6 +20,8 @@ export interface Plan {
   readonly prompts: ReadonlyArray<{ readonly bytes: number; readonly shapes: ReadonlyArray<Shape> }>
   /** Bytes of prompts that one case handles in one round. */
   readonly bytesPerRound: number
+  /** Smaller prompts of a case that are translated before it is measured: a gateway under load runs compiled code. */
+  readonly warmUps: number
   readonly faces: ReadonlyArray<FormatName> | null
   readonly families: ReadonlyArray<FamilyName> | null
 }
@@ -175,12 +177,19 @@ interface PromptCase {
 
 type Work = "parse" | "rewritten" | "whole"
 
+/** Long enough for what treats long texts apart. */
+const warmUpBytes = 12_000
+
 export const measurePrompts = (plan: Plan): ReadonlyArray<PromptCost> => {
   const cases = plan.prompts.flatMap(({ bytes, shapes }) => shapes.flatMap((shape) => pairsOf(plan).flatMap(({ face, family }): ReadonlyArray<PromptCase> => {
     const prompt = promptOf(face.name, shape, bytes)
     return prompt === null ? [] : [{ face, family, shape, body: Buffer.from(JSON.stringify(prompt)), us: { parse: [], rewritten: [], whole: [] } }]
   })))
   let sink = 0
+  for (const { face, family, shape } of cases) {
+    const body = Buffer.from(JSON.stringify(promptOf(face.name, shape, warmUpBytes)))
+    for (let i = 0; i < plan.warmUps; i++) sink += translated(face, family, body)
+  }
   for (let round = 0; round <= plan.rounds; round++) {
     for (const { body, face, family, us } of cases) {
       const times = Math.max(2, Math.round(plan.bytesPerRound / body.length))

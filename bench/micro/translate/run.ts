@@ -27,12 +27,12 @@ const largeBytes = 1_000_000
 
 const full: Plan = {
   rounds: 9, events: 2_000, streams: 5, kinds, perChunk: [1, 16], prompts: [{ bytes: 100_000, shapes }, { bytes: largeBytes, shapes }],
-  bytesPerRound: 4_000_000, faces: null, families: null
+  bytesPerRound: 4_000_000, warmUps: 1_000, faces: null, families: null
 }
 
 /** For CI: one event per chunk and the kinds that differ, in seconds. */
 const brief: Plan = {
-  ...full, rounds: 5, events: 1_000, streams: 3, kinds: ["text", "arguments"], perChunk: [1], bytesPerRound: 1_500_000,
+  ...full, rounds: 5, events: 1_000, streams: 3, kinds: ["text", "arguments"], perChunk: [1], bytesPerRound: 1_500_000, warmUps: 200,
   prompts: [{ bytes: 100_000, shapes }, { bytes: largeBytes, shapes: ["text", "image"] }]
 }
 
