@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import type { Job, Reply, Result } from "./load/Job.ts"
 import { type Child, type Placement, logTail, outputOf, startNode } from "#bench/http/servers/processes.ts"
 import { parseWorst, type Worst } from "./translation.ts"
+import { type Counted, run as countInstructions, usual } from "#bench/micro/instructions/count.ts"
 
 const ANSWER_TIMEOUT_MS = 10_000
 const DEADLINE_SLACK_MS = 10_000
@@ -40,6 +41,8 @@ export interface Harness {
   readonly upstreamRequests: () => Promise<number>
   /** The dearest pairs of formats, measured without sockets on the target's core. */
   readonly translation: () => Promise<Worst>
+  /** Instructions of the gateway's own code, on the target's core. */
+  readonly instructions: () => Promise<Counted>
   readonly submit: <K extends Job["kind"]>(job: Extract<Job, { readonly kind: K }>) => Promise<Extract<Result, { readonly kind: K }>>
 }
 
@@ -61,6 +64,7 @@ export const start = async (place: Placement, mockPort: number, tickMs: number):
       const child = startNode("bench/micro/translate.ts", ["--short", "--json"], { name: "translate", cpu: place.target })
       return parseWorst(await outputOf(child, TRANSLATION_TIMEOUT_MS))
     },
+    instructions: () => countInstructions({ ...usual, cpu: place.target }),
     submit: async <K extends Job["kind"]>(job: Extract<Job, { readonly kind: K }>) => {
       const answer = nextMessage(load, "load generator", job.deadlineMs + DEADLINE_SLACK_MS)
       load.process.send(job)

@@ -9,6 +9,7 @@ import { BURST_EVENTS, cpuUs, deadline, needsStart, pacedJob, type Scenario, war
 import { sockets } from "./socketScenario.ts"
 import type { Target } from "./targets/Target.ts"
 import { fanout, idleStreams } from "./fanout/scenarios.ts"
+import { instructionCount } from "./tiers/instructions.ts"
 import { tierCosts } from "./tiers/tierScenario.ts"
 import { uploads } from "./uploadScenario.ts"
 import { batches } from "./work/batches.ts"
@@ -325,4 +326,4 @@ const capacity: Scenario = {
   }
 }
 
-export const scenarios: ReadonlyArray<Scenario> = [request, tierCosts, combo, cluster, fanout, paced, burst, translated, pairs, latency, memory, idleStreams, slow, uploads, speech, embeddings, files, batches, sockets, startup, capacity]
+export const scenarios: ReadonlyArray<Scenario> = [request, tierCosts, instructionCount, combo, cluster, fanout, paced, burst, translated, pairs, latency, memory, idleStreams, slow, uploads, speech, embeddings, files, batches, sockets, startup, capacity]

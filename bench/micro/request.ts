@@ -2,6 +2,7 @@
  * CPU of the request path alone: admission, plan, actor, attempt, answer, with a front end and an upstream that cost nothing.
  * Run: node bench/micro/request.ts [--no-ledger] [--combo] [--embeddings] [--live] [--listened]: through a combo of four targets; texts to
  * embed beside chats, and their ratio; with live events without a client, or heard by one. Prints the best and the median round in microseconds per request.
+ * [--rounds n] [--requests n]: of each round. `bench/micro/instructions.ts` counts the instructions of each.
  */
 import * as Effect from "effect/Effect"
 import * as Fs from "node:fs"
@@ -38,8 +39,13 @@ import type { Exchange } from "#src/platform/server/Exchange.ts"
 import { Metrics } from "#src/platform/telemetry/Metrics.ts"
 import "effect/schema/SchemaJITCompiler/enable"
 
-const rounds = 15
-const perRound = 20_000
+const numberOf = (name: string, otherwise: number): number => {
+  const at = process.argv.indexOf(name)
+  return at === -1 ? otherwise : Number(process.argv[at + 1])
+}
+
+const rounds = numberOf("--rounds", 15)
+const perRound = numberOf("--requests", 20_000)
 const concurrency = 32
 const throughCombo = process.argv.includes("--combo")
 const embeds = process.argv.includes("--embeddings")
@@ -200,6 +206,8 @@ const program = Effect.gen(function*() {
   const round = () => new Promise<number>((resolve) => {
     const route = routes.get(kind)
     if (route === undefined) throw new Error(kind.name)
+    // Where a counter of instructions begins anew.
+    process.uptime()
     const begun = process.cpuUsage()
     let started = 0
     let finished = 0

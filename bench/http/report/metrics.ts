@@ -25,6 +25,7 @@ export const metrics: ReadonlyArray<Metric> = [
   metric("tiers.us", "CPU per request of the main thread, with a profiler", "us", 1, "value"),
   metric("tiers.bytes", "bytes allocated per request", "bytes", 0, "value"),
   metric("tiers.keptBytes", "bytes of them that outlive V8's young collections", "bytes", 0, "value"),
+  metric("instructions.request", "instructions per request of the gateway's own code", "", 0, "value"),
   ...tiers.flatMap((tier) => [
     metric(`tiers.${tier}.us`, tierTitles[tier], "us", 1, "value"),
     metric(`tiers.${tier}.bytes`, tierTitles[tier], "bytes", 0, "value")
