@@ -40,7 +40,7 @@ export interface AdmissionServices {
   readonly now: () => number
   readonly makeRequestId: () => string
   /** Notes which device used a key (GET /api/keys/{id}/devices); called for every admitted call, so it must be cheap. */
-  readonly seen: (key: ApiKey, head: CallHead) => void
+  readonly seen: (key: ApiKey, head: CallHead, at: number) => void
   /** Runs a store look-up off the synchronous path. */
   readonly runLookup: (lookup: Effect.Effect<ApiKey | null, StoreError>, done: (key: ApiKey | null | StoreError) => void) => void
 }
@@ -141,10 +141,11 @@ const lookUp = (hash: string, head: CallHead, endpoint: string, services: Admiss
 /** The key, or why it may not be used here. */
 const decided = (key: ApiKey | null, head: CallHead, endpoint: string, services: AdmissionServices): ApiKey | PublicError => {
   if (key === null) return invalidKey()
-  const refusal = KeyPolicy.admit(key, endpoint, head, services.now()) ??
-    (key.issuerId === null ? null : KeyPolicy.admitIssued(Issuers.of(key, services.limits), endpoint, head, services.now()))
+  const at = services.now()
+  const refusal = KeyPolicy.admit(key, endpoint, head, at) ??
+    (key.issuerId === null ? null : KeyPolicy.admitIssued(Issuers.of(key, services.limits), endpoint, head, at))
   if (refusal !== null) return refusal
   services.keys.touch(key)
-  if (head.actsAs === undefined) services.seen(key, head)
+  if (head.actsAs === undefined) services.seen(key, head, at)
   return key
 }

@@ -44,9 +44,8 @@ export const layer = Layer.effect(Admission, Effect.gen(function*() {
   const seenAt = new Map<string, number>()
   return {
     feed, keys, limits, flags, pages, environmentKeys, now, makeRequestId,
-    seen: (key, head) => {
+    seen: (key, head, at) => {
       // Sampled: telling devices apart costs more than the rest of the admission.
-      const at = now()
       const before = seenAt.get(key.id)
       if (before !== undefined && at - before < seenEveryMs && at >= before) return
       if (seenAt.size >= seenKeys && before === undefined) seenAt.clear()
