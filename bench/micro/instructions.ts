@@ -1,10 +1,10 @@
 /**
  * Instructions of the gateway's own code per request, without sockets: admission, plan, actor, attempt, answer, journal.
  * Run: node bench/micro/instructions.ts [--functions] [arguments of bench/micro/request.ts]. It needs valgrind and takes three minutes.
- * `--functions` names the dearest functions; V8 collects garbage with more effort meanwhile, so its sum is larger.
+ * `--functions` names the dearest functions.
  */
 import { readFileSync } from "node:fs"
-import { killAllNow, programPath, root } from "#bench/http/servers/processes.ts"
+import { clearOldWork, killAllNow, programPath, root } from "#bench/http/servers/processes.ts"
 import { run, usual } from "./instructions/count.ts"
 import { costsOf, dearest, namesOf } from "./instructions/functions.ts"
 
@@ -18,6 +18,8 @@ const main = async (): Promise<number> => {
     return 1
   }
   process.once("exit", killAllNow)
+  for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) process.once(signal, () => process.exit(code))
+  clearOldWork()
   const plan = { ...usual, named, args: args.filter((arg) => arg !== "--functions") }
   const { files, namesFile, perRequest, rounds } = await run(plan)
   if (named) {

@@ -14,7 +14,7 @@ export interface Plan {
   /** Further arguments of `bench/micro/request.ts`. */
   readonly args: ReadonlyArray<string>
   readonly cpu: number | null
-  /** The functions that were compiled are named, which lengthens collections of garbage. */
+  /** V8 names the functions that it compiles. */
   readonly named: boolean
 }
 
