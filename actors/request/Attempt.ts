@@ -362,11 +362,11 @@ export class Attempt implements UpstreamHandler, Answered, Opening {
       this.forward(facts.body)
       this.replayed = true
     } else this.firstContentAt = now()
-    this.finish("completed", null, false, null, facts, stream ? null : this.firstContentAt)
+    this.finish("completed", null, false, null, facts)
   }
 
-  /** `whole`: an answer that was no stream. `at`: when, where it has been read from the clock. */
-  private finish(outcome: Outcome, error: PublicError | null, retryable: boolean, phase: Phase | null, whole: AnswerFacts | null = null, at: number | null = null): void {
+  /** `whole`: an answer that was no stream. */
+  private finish(outcome: Outcome, error: PublicError | null, retryable: boolean, phase: Phase | null, whole: AnswerFacts | null = null): void {
     if (this.ended) return
     this.ended = true
     const { tap } = this
@@ -393,7 +393,7 @@ export class Attempt implements UpstreamHandler, Answered, Opening {
       terminated: this.replayed || (tap !== null && tap.terminal),
       tap,
       bytesOut: this.bytesOut,
-      firstContentAt: this.firstContentAt, sentAt: this.sentAt, headAt: this.headAt, endedAt: at ?? this.options.now(),
+      firstContentAt: this.firstContentAt, sentAt: this.sentAt, headAt: this.headAt, endedAt: this.options.now(),
       headers: this.headers
     })
   }
