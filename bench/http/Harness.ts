@@ -41,7 +41,7 @@ export interface Harness {
   readonly upstreamRequests: () => Promise<number>
   /** The dearest pairs of formats, measured without sockets on the target's core. */
   readonly translation: () => Promise<Worst>
-  /** Instructions of the gateway's own code, on the target's core: counted once, for all rounds. */
+  /** Instructions of the gateway's own code, on the target's core. */
   readonly instructions: () => Promise<Counted>
   readonly submit: <K extends Job["kind"]>(job: Extract<Job, { readonly kind: K }>) => Promise<Extract<Result, { readonly kind: K }>>
 }
@@ -53,7 +53,6 @@ export const start = async (place: Placement, mockPort: number, tickMs: number):
   const port = numberAt(await nextMessage(mock, "mock", ANSWER_TIMEOUT_MS), "port")
   const load = startNode("bench/http/load/main.ts", [], { name: "load", cpu: place.rest, ipc: true })
   await sleep(300)
-  let counted: Promise<Counted> | null = null
   return {
     mockPort: port,
     upstreamRequests: async () => {
@@ -65,7 +64,7 @@ export const start = async (place: Placement, mockPort: number, tickMs: number):
       const child = startNode("bench/micro/translate.ts", ["--short", "--json"], { name: "translate", cpu: place.target })
       return parseWorst(await outputOf(child, TRANSLATION_TIMEOUT_MS))
     },
-    instructions: () => counted ??= countInstructions({ ...usual, cpu: place.target }),
+    instructions: () => countInstructions({ ...usual, cpu: place.target }),
     submit: async <K extends Job["kind"]>(job: Extract<Job, { readonly kind: K }>) => {
       const answer = nextMessage(load, "load generator", job.deadlineMs + DEADLINE_SLACK_MS)
       load.process.send(job)

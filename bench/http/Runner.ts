@@ -54,7 +54,12 @@ export class Runner {
     try {
       for (const scenario of this.#plan.scenarios) {
         this.#log(`${scenario.id}: ${scenario.title(this.#plan.sizes)}`)
-        for (let round = 1; round <= (this.#plan.rounds ?? scenario.smokeRounds); round++) {
+        for (const target of this.#plan.targets) {
+          const reason = target.name === this.#plan.subject ? scenario.excludes(target) : null
+          if (reason !== null) this.#log(`  ${target.name} is left out: ${reason}`)
+        }
+        const rounds = scenario.once === true ? 1 : this.#plan.rounds ?? scenario.smokeRounds
+        for (let round = 1; round <= rounds; round++) {
           if (scenario.direct) await this.#once(scenario, this.#plan.direct, round)
           for (const target of this.#targetsOf(scenario)) await this.#once(scenario, target, round)
         }

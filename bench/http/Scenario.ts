@@ -29,6 +29,8 @@ export interface Scenario {
   readonly direct: boolean
   /** Each run gets an instance that nothing else has used. */
   readonly fresh: boolean
+  /** A number that no round changes: one is made. */
+  readonly once?: true
   /** Rounds of a smoke run, which has less than a minute for everything. */
   readonly smokeRounds: number
   /** Null, or why this target is left out. */

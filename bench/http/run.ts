@@ -51,7 +51,8 @@ const select = (options: Options, budgets: Budgets, around: Surroundings): Selec
   // In a smoke run, which breaks builds, the stand-in: a busy machine slows compiled code alike, and nginx far less.
   const steady = options.profile === "smoke" && options.targets === null
   const isBeside = options.baseline !== null
-  if (isBeside && !present.has(baselineName)) throw new Error(`--baseline ${options.baseline}: it has no src/main.ts`)
+  const absent = missing.find(({ name }) => name === baselineName)
+  if (absent !== undefined) throw new Error(`--baseline: ${absent.missing}`)
   const reference = isBeside ? baselineName : !steady && present.has(budgets.reference) && options.targets?.includes(budgets.reference) !== false
     ? budgets.reference
     : budgets.fallback.reference
@@ -101,7 +102,7 @@ const bench = async (options: Options): Promise<number> => {
   const harness = await Harness.start(place, options.mockPort, options.tickMs)
   const profiling = options.cpuProfile ? ["--cpu-prof", `--cpu-prof-dir=${profileDirectory}`] : []
   const nodeFlags = [...options.nodeFlags, ...profiling]
-  const needsRecords = options.targets?.includes(budgets.subject) ?? true
+  const needsRecords = options.baseline !== null || (options.targets?.includes(budgets.subject) ?? true)
   const server = options.records === "embedded" || !needsRecords ? null : await startPostgres(place.rest)
   if (server === null && options.records === "postgres") throw new Error("--records postgres: no Postgres is installed")
   if (server === null && needsRecords) log(`${budgets.subject} keeps its records embedded: their CPU and memory count as its own`)

@@ -7,6 +7,7 @@ export const instructionCount: Scenario = {
   title: () => "the gateway's own code in a process of its own, without sockets, counted by valgrind (`bench/micro/instructions.ts`)",
   direct: false,
   fresh: false,
+  once: true,
   smokeRounds: 1,
   excludes: ({ name }) => name !== "gateway" ? "not the gateway of this checkout" : programPath("valgrind") === null ? "valgrind is not installed" : null,
   run: async (harness) => {
