@@ -39,7 +39,7 @@ export interface AdmissionServices {
   readonly environmentKeys: ReadonlyMap<string, ApiKey>
   readonly now: () => number
   readonly makeRequestId: () => string
-  /** Notes which device used a key (GET /api/keys/{id}/devices); called for every admitted call, so it must be cheap. */
+  /** Notes which device used a key (GET /api/keys/{id}/devices); called for every admitted call, so it must be cheap. `at`: ms since the epoch. */
   readonly seen: (key: ApiKey, head: CallHead, at: number) => void
   /** Runs a store look-up off the synchronous path. */
   readonly runLookup: (lookup: Effect.Effect<ApiKey | null, StoreError>, done: (key: ApiKey | null | StoreError) => void) => void
