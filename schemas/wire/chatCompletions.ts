@@ -7,25 +7,10 @@
  * part is refused by its own path.
  */
 import * as Schema from "effect/Schema"
-import * as SchemaTransformation from "effect/SchemaTransformation"
+import { otherThan, typesOf } from "./otherThan.ts"
 
 const said = <S extends Schema.Top>(schema: S) => Schema.optional(Schema.NullOr(schema))
 const Dict = Schema.Record(Schema.String, Schema.Unknown)
-
-/** An object whose `type` is none of `known`: kept whole as `value`, under a type that no vendor has. */
-const otherThan = (known: ReadonlyArray<string>) =>
-  Schema.StructWithRest(
-    Schema.Struct({
-      type: Schema.String.check(Schema.makeFilter((type: string) => known.includes(type) ? "its other members do not fit its type" : undefined))
-    }),
-    [Dict]
-  ).pipe(Schema.decodeTo(
-    Schema.Struct({ type: Schema.Literal("(other)"), value: Dict }),
-    SchemaTransformation.transform<{ readonly type: "(other)"; readonly value: { readonly [x: string]: unknown } }, { readonly [x: string]: unknown; readonly type: string }>({
-      decode: (value) => ({ type: "(other)", value }),
-      encode: ({ value }) => ({ ...value, type: String(value["type"]) })
-    })
-  ))
 
 export const CacheControl = Schema.Struct({ type: Schema.String, ttl: said(Schema.String) })
 
@@ -57,12 +42,16 @@ export const ThinkingPart = Schema.Struct({
   type: Schema.Literal("thinking"),
   thinking: Schema.Union([Schema.String, Schema.Array(Schema.Struct({ type: Schema.String, text: said(Schema.String) }))])
 })
-export const OtherPart = otherThan(["text", "image_url", "input_audio", "audio_url", "video_url", "file", "refusal", "thinking"])
+export const KnownPart = Schema.Union([TextPart, ImagePart, InputAudioPart, AudioUrlPart, VideoPart, FilePart, RefusalPart, ThinkingPart])
+export type KnownPart = typeof KnownPart.Type
+const partTypes: ReadonlyArray<string> = typesOf(KnownPart.members)
+export const OtherPart = otherThan(partTypes)
+export type OtherPart = typeof OtherPart.Type
 
-export const Part = Schema.Union([
-  TextPart, ImagePart, InputAudioPart, AudioUrlPart, VideoPart, FilePart, RefusalPart, ThinkingPart, OtherPart
-])
+export const Part = Schema.Union([KnownPart, OtherPart])
 export type Part = typeof Part.Type
+
+export const isKnownPart = (part: Part): part is KnownPart => partTypes.includes(part.type)
 
 export const Content = Schema.Union([Schema.String, Schema.Array(Part)])
 export type Content = typeof Content.Type
@@ -103,20 +92,16 @@ const ToolMessage = Schema.Struct({
   ...cached
 })
 const FunctionMessage = Schema.Struct({ role: Schema.Literal("function"), content: said(Schema.String), name: Schema.NonEmptyString })
+const KnownMessage = Schema.Union([SystemMessage, DeveloperMessage, UserMessage, AssistantMessage, ToolMessage, FunctionMessage])
+const roles: ReadonlyArray<string> = KnownMessage.members.map(({ fields }) => fields.role.literal)
 /** Takes no role, so that a wrong one is refused under its own path. */
 const NoMessage = Schema.Struct({
   role: Schema.String.check(Schema.makeFilter((role: string) =>
     roles.includes(role) ? "its other members do not fit its role" : `must be one of ${roles.join(", ")}`
-  ))
-}).pipe(Schema.decodeTo(
-  Schema.Struct({ role: Schema.Literal("(none)") }),
-  SchemaTransformation.transform<{ readonly role: "(none)" }, { readonly role: string }>({ decode: () => ({ role: "(none)" }), encode: ({ role }) => ({ role }) })
-))
-const roles: ReadonlyArray<string> = ["system", "developer", "user", "assistant", "tool", "function"]
+  )).pipe(Schema.refine((_role): _role is never => false))
+})
 
-export const Message = Schema.Union([
-  SystemMessage, DeveloperMessage, UserMessage, AssistantMessage, ToolMessage, FunctionMessage, NoMessage
-])
+export const Message = Schema.Union([KnownMessage, NoMessage])
 export type Message = typeof Message.Type
 
 const FunctionBody = Schema.Struct({
@@ -125,15 +110,18 @@ const FunctionBody = Schema.Struct({
   parameters: said(Dict),
   strict: said(Schema.Boolean)
 })
-export const Tool = Schema.Union([
+const KnownTool = Schema.Union([
   Schema.Struct({ type: Schema.Literal("function"), function: FunctionBody, ...cached }),
   Schema.Struct({
     type: Schema.Literal("custom"),
     custom: Schema.Struct({ name: Schema.NonEmptyString, description: said(Schema.String), format: said(Dict) })
-  }),
-  otherThan(["function", "custom"])
+  })
 ])
+const toolTypes: ReadonlyArray<string> = typesOf(KnownTool.members)
+export const Tool = Schema.Union([KnownTool, otherThan(toolTypes)])
 export type Tool = typeof Tool.Type
+
+export const isKnownTool = (tool: Tool): tool is typeof KnownTool.Type => toolTypes.includes(tool.type)
 
 const Named = Schema.Struct({ name: Schema.NonEmptyString })
 export const AllowedTool = Schema.Struct({ type: Schema.String, function: said(Named), custom: said(Named) })
@@ -148,7 +136,7 @@ export const ToolChoice = Schema.Union([
 ])
 export type ToolChoice = typeof ToolChoice.Type
 
-export const ResponseFormat = Schema.Union([
+const KnownFormat = Schema.Union([
   Schema.Struct({ type: Schema.Literal("text") }),
   Schema.Struct({ type: Schema.Literal("json_object") }),
   Schema.Struct({
@@ -159,10 +147,13 @@ export const ResponseFormat = Schema.Union([
       schema: said(Dict),
       strict: said(Schema.Boolean)
     })
-  }),
-  otherThan(["text", "json_object", "json_schema"])
+  })
 ])
+const formatTypes: ReadonlyArray<string> = typesOf(KnownFormat.members)
+export const ResponseFormat = Schema.Union([KnownFormat, otherThan(formatTypes)])
 export type ResponseFormat = typeof ResponseFormat.Type
+
+export const isKnownFormat = (format: ResponseFormat): format is typeof KnownFormat.Type => formatTypes.includes(format.type)
 
 /** A word of an open list. */
 export const Effort = Schema.String
@@ -173,7 +164,7 @@ export const StreamOptions = Schema.Struct({ include_usage: said(Schema.Boolean)
 
 export const Request = Schema.Struct({
   model: Schema.NonEmptyString,
-  messages: Schema.NonEmptyArray(Message),
+  messages: Schema.Array(Message).check(Schema.isMinLength(1)),
   stream: said(Schema.Boolean),
   stream_options: said(StreamOptions),
   tools: said(Schema.Array(Tool)),

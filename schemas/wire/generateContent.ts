@@ -8,7 +8,8 @@ import * as Schema from "effect/Schema"
 const optional = Schema.optionalKey
 const atLeastOne = Schema.isMinLength(1)
 const Int = Schema.Int
-const JsonObject = Schema.Record(Schema.String, Schema.Json)
+/** Its values came out of JSON.parse; to look at each again would be half of the work of a long request. */
+const JsonObject = Schema.Record(Schema.String, Schema.Unknown)
 
 /** Bytes in base64. */
 export const Blob = Schema.Struct({

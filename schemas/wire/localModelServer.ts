@@ -53,7 +53,7 @@ export const Options = Schema.Struct({
 
 export const Request = Schema.Struct({
   model: Schema.NonEmptyString,
-  messages: Schema.NonEmptyArray(Message),
+  messages: Schema.Array(Message).check(Schema.isMinLength(1)),
   tools: maybe(Schema.Array(Tool)),
   /** "json", a JSON schema, or "" for none. */
   format: maybe(Schema.Union([Schema.Literals(["json", ""]), AnyRecord])),

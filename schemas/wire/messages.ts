@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema"
+import { otherThan } from "./otherThan.ts"
 
 /**
  * A Messages request as clients write it (the vendor's public reference). Loose: unknown fields are allowed, optional fields may be
@@ -8,13 +9,6 @@ import * as Schema from "effect/Schema"
 const maybe = <S extends Schema.Top>(schema: S) => Schema.optional(Schema.NullOr(schema))
 
 export const Json = Schema.Record(Schema.String, Schema.Unknown)
-
-/** Anything with a `type` that is not one of `listed`. */
-const otherThan = (listed: ReadonlyArray<string>) =>
-  Schema.StructWithRest(
-    Schema.Struct({ type: Schema.String.check(Schema.makeFilter((type: string) => !listed.includes(type) || "a block of this type to be complete")) }),
-    [Json]
-  )
 
 export const CacheControl = Schema.Struct({
   type: Schema.Literal("ephemeral"),
@@ -150,7 +144,7 @@ export const OutputConfig = Schema.Struct({
 })
 
 const Prompt = {
-  messages: Schema.NonEmptyArray(Message),
+  messages: Schema.Array(Message).check(Schema.isMinLength(1)),
   system: maybe(Schema.Union([Schema.String, Schema.Array(TextBlock)])),
   tools: maybe(Schema.Array(Schema.Union([FunctionTool, VendorTool]))),
   tool_choice: maybe(ToolChoice),

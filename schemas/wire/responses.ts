@@ -3,13 +3,10 @@
  * fields, loosely; unknown fields are allowed. Unknown item and part types fall into the catch-alls and become opaque parts.
  */
 import * as Schema from "effect/Schema"
+import { otherThan, typesOf } from "./otherThan.ts"
 
 const Json = Schema.Record(Schema.String, Schema.Unknown)
 const absent = <S extends Schema.Top>(schema: S) => Schema.optional(Schema.NullOr(schema))
-
-/** Anything with a type of its own; a known type never ends here, so that a malformed part is refused by its path. */
-const other = (known: ReadonlyArray<string>) =>
-  Json.check(Schema.makeFilter((value) => typeof value["type"] === "string" && !known.includes(value["type"]) || "must be of a known shape"))
 
 // ---- Parts ---------------------------------------------------------------------------------------------------------------------------
 
@@ -41,10 +38,8 @@ const Audio = Schema.Struct({
   input_audio: Schema.Struct({ data: Schema.String, format: Schema.String })
 })
 
-export const Part = Schema.Union([
-  InputText, OutputText, Refusal, Image, File, Audio,
-  other(["input_text", "output_text", "refusal", "input_image", "input_file", "input_audio"])
-])
+const KnownPart = Schema.Union([InputText, OutputText, Refusal, Image, File, Audio])
+export const Part = Schema.Union([KnownPart, otherThan(typesOf(KnownPart.members))])
 export type Part = typeof Part.Type
 
 const Content = Schema.Union([Schema.String, Schema.Array(Part)])
@@ -84,10 +79,8 @@ const Message = Schema.Struct({
   phase: absent(Schema.String)
 })
 
-export const Item = Schema.Union([
-  FunctionCall, FunctionCallOutput, CustomToolCall, CustomToolCallOutput, ReasoningItem, Message,
-  other(["function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "reasoning", "message"])
-])
+const KnownItem = Schema.Union([FunctionCall, FunctionCallOutput, CustomToolCall, CustomToolCallOutput, ReasoningItem, Message])
+export const Item = Schema.Union([KnownItem, otherThan(typesOf(KnownItem.members))])
 export type Item = typeof Item.Type
 
 // ---- Tools ---------------------------------------------------------------------------------------------------------------------------
@@ -101,21 +94,22 @@ const CustomTool = Schema.Struct({
   description: absent(Schema.String),
   format: Schema.optional(Schema.Unknown)
 })
+const KnownMember = Schema.Union([FunctionTool, CustomTool])
 const NamespaceTool = Schema.Struct({
   type: Schema.Literal("namespace"),
   name: Schema.NonEmptyString,
   description: absent(Schema.String),
-  tools: Schema.Array(Schema.Union([FunctionTool, CustomTool, other(["function", "custom"])]))
+  tools: Schema.Array(Schema.Union([KnownMember, otherThan(typesOf(KnownMember.members))]))
 })
-export const Tool = Schema.Union([FunctionTool, CommandTool, CustomTool, NamespaceTool, other(["function", "command", "custom", "namespace"])])
+const KnownTool = Schema.Union([FunctionTool, CommandTool, CustomTool, NamespaceTool])
+export const Tool = Schema.Union([KnownTool, otherThan(typesOf(KnownTool.members))])
 export type Tool = typeof Tool.Type
 
 const NamedFunction = Schema.Struct({ type: Schema.Literal("function"), name: Schema.NonEmptyString })
 const NamedCustom = Schema.Struct({ type: Schema.Literal("custom"), name: Schema.NonEmptyString })
 const AllowedTools = Schema.Struct({ type: Schema.Literal("allowed_tools"), mode: Schema.Literals(["auto", "required"]), tools: Schema.Array(Json) })
-export const ToolChoice = Schema.Union([
-  Schema.Literals(["auto", "none", "required"]), NamedFunction, NamedCustom, AllowedTools, other(["function", "custom", "allowed_tools"])
-])
+const KnownChoice = Schema.Union([NamedFunction, NamedCustom, AllowedTools])
+export const ToolChoice = Schema.Union([Schema.Literals(["auto", "none", "required"]), KnownChoice, otherThan(typesOf(KnownChoice.members))])
 
 // ---- The request ---------------------------------------------------------------------------------------------------------------------
 

@@ -18,11 +18,25 @@ export const decoder = <S extends Schema.Top & { readonly DecodingServices: neve
   return (body) => {
     const result = decode(body)
     if (Result.isSuccess(result)) return result.success
-    const issue = format(result.failure.issue).issues[0]
-    const path = (issue?.path ?? []).map((part) => typeof part === "object" ? part.key : part)
+    const { message, path } = foremost(format(result.failure.issue).issues.map((issue) => ({ message: issue.message, path: keysOf(issue.path) })))
     const param = path.length === 0 ? "body" : pathText(path)
-    return invalid(param, `Field '${param}': ${inWords(issue?.message ?? "is not valid")}.`)
+    return invalid(param, `Field '${param}': ${inWords(message)}.`)
   }
+}
+
+interface Issue {
+  readonly message: string
+  readonly path: ReadonlyArray<PropertyKey>
+}
+
+const keysOf = (path: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> = []): ReadonlyArray<PropertyKey> =>
+  path.map((part) => typeof part === "object" ? part.key : part)
+
+/** The first one. Where it says only that no member of a union fits, another says what is wrong inside. */
+const foremost = (issues: ReadonlyArray<Issue>): Issue => {
+  const [first] = issues
+  if (first === undefined) return { message: "is not valid", path: [] }
+  return issues.find(({ path }) => path.length > first.path.length && first.path.every((key, i) => key === path[i])) ?? first
 }
 
 /** An object as the schema's message draws it. */

@@ -1,5 +1,5 @@
 /** A client's chat messages as neutral turns. */
-import type * as WireChatCompletions from "#schemas/wire/chatCompletions.ts"
+import * as WireChatCompletions from "#schemas/wire/chatCompletions.ts"
 import type { CacheControl, MediaPart, ContentPart, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import { readAnnotations } from "#src/wire/chatCompletions/annotations.ts"
 import * as Media from "./media.ts"
@@ -31,8 +31,6 @@ export const turnsOf = (messages: ReadonlyArray<WireChatCompletions.Message>): R
         return { role: "tool", parts: [toolResult(message.tool_call_id, message.name ?? null, message.content ?? "", cacheOf(message), `${path}.content`)], name: null, path }
       case "function":
         return { role: "tool", parts: [toolResult(legacy.take(message.name), message.name, message.content ?? "", null, `${path}.content`)], name: null, path }
-      case "(none)":
-        throw invalid(`${path}.role`, `Field '${path}.role' is no role.`)
     }
   })
 }
@@ -56,8 +54,8 @@ const cacheOf = (part: { readonly cache_control?: { readonly ttl?: string | null
   part.cache_control === undefined || part.cache_control === null ? null : { ttl: part.cache_control.ttl ?? null }
 
 /** A part of a type that this gateway does not know; only the model's own may be left out. */
-const opaque = (value: Readonly<Record<string, unknown>>, path: string, role: "assistant" | "user"): ContentPart => {
-  const type = String(value["type"])
+const opaque = (value: WireChatCompletions.OtherPart, path: string, role: "assistant" | "user"): ContentPart => {
+  const { type } = value
   const text = value["text"]
   const fallback = typeof text === "string" ? text : role === "assistant" || isHosted(type) ? hostedText(type, value) : null
   return { kind: "opaque", format: "chat-completions", field: path, value, listed: `messages[].content[].${type.slice(0, 64)}`, fallback }
@@ -69,8 +67,8 @@ const wrongPart = (path: string, type: string, where: string) =>
 const instructions = (content: WireChatCompletions.Content, path: string): ReadonlyArray<ContentPart> =>
   typeof content === "string" ? [textPart(content)] : content.map((part, i) => {
     const at = `${path}.content[${i}]`
+    if (!WireChatCompletions.isKnownPart(part)) return opaque(part, at, "user")
     if (part.type === "text") return textPart(part.text, { cache: cacheOf(part) })
-    if (part.type === "(other)") return opaque(part.value, at, "user")
     throw wrongPart(at, part.type, "a system or developer message")
   })
 
@@ -78,12 +76,12 @@ const userParts = (content: WireChatCompletions.Content, path: string): Readonly
   typeof content === "string" ? [textPart(content)] : content.map((part, i) => userPart(part, `${path}.content[${i}]`))
 
 const userPart = (part: WireChatCompletions.Part, path: string): ContentPart => {
-  if (part.type === "(other)") return opaque(part.value, path, "user")
+  if (!WireChatCompletions.isKnownPart(part)) return opaque(part, path, "user")
   if (part.type === "refusal" || part.type === "thinking") throw wrongPart(path, part.type, "a user message")
   return contentPart(part, path)
 }
 
-type Given = Exclude<WireChatCompletions.Part, { readonly type: "(other)" | "refusal" | "thinking" }>
+type Given = Exclude<WireChatCompletions.KnownPart, { readonly type: "refusal" | "thinking" }>
 
 /** A part that says the same in a user's message and in a tool's result. */
 const contentPart = (part: Given, path: string): TextPart | MediaPart => {
@@ -137,9 +135,9 @@ const fileOf = (file: WireFile, cache: CacheControl | null, path: string): Media
 
 const toolResult = (id: string, name: string | null, content: WireChatCompletions.Content, cache: CacheControl | null, path: string): ToolResultPart => {
   const parts = typeof content === "string" ? (content === "" ? [] : [textPart(content)]) : content.map((part, i) => {
-    if (part.type === "refusal" || part.type === "thinking") throw wrongPart(`${path}[${i}]`, part.type, "a tool's result")
     // What a tool gave is for the model to read, whatever its type.
-    if (part.type === "(other)") return textPart(hostedText(String(part.value["type"]), part.value))
+    if (!WireChatCompletions.isKnownPart(part)) return textPart(hostedText(part.type, part))
+    if (part.type === "refusal" || part.type === "thinking") throw wrongPart(`${path}[${i}]`, part.type, "a tool's result")
     return contentPart(part, `${path}[${i}]`)
   })
   return { kind: "toolResult", id, name, content: parts, isError: false, cache }
@@ -186,6 +184,7 @@ const signCalls = (parts: Array<ContentPart>): void => {
 }
 
 const assistantPart = (part: WireChatCompletions.Part, path: string): ReadonlyArray<ContentPart> => {
+  if (!WireChatCompletions.isKnownPart(part)) return [opaque(part, path, "assistant")]
   switch (part.type) {
     case "refusal":
       return [{ kind: "refusal", text: part.refusal }]
@@ -193,8 +192,6 @@ const assistantPart = (part: WireChatCompletions.Part, path: string): ReadonlyAr
       const text = typeof part.thinking === "string" ? part.thinking : part.thinking.map((piece) => piece.text ?? "").join("")
       return text === "" ? [] : [reasoningPart(text)]
     }
-    case "(other)":
-      return [opaque(part.value, path, "assistant")]
     default:
       return [contentPart(part, path)]
   }

@@ -29,6 +29,7 @@ export const decodeRequest = (body: Json): Conversation | PublicError => {
 
 const toolsOf = (request: WireChatCompletions.Request): ReadonlyArray<Tool> => {
   const tools = (request.tools ?? []).map((tool): Tool => {
+    if (!WireChatCompletions.isKnownTool(tool)) return { kind: "hosted", format: "chat-completions", type: tool.type, value: tool }
     switch (tool.type) {
       case "function":
         return {
@@ -37,8 +38,6 @@ const toolsOf = (request: WireChatCompletions.Request): ReadonlyArray<Tool> => {
         }
       case "custom":
         return { kind: "custom", name: tool.custom.name, description: tool.custom.description ?? null, format: readGrammar(tool.custom.format ?? null) }
-      case "(other)":
-        return { kind: "hosted", format: "chat-completions", type: String(tool.value["type"]), value: tool.value }
     }
   })
   const legacy = (request.functions ?? []).map((tool): Tool => ({
@@ -109,7 +108,8 @@ const settingsOf = (request: WireChatCompletions.Request): GenerationSettings =>
 }
 
 const outputOf = ({ response_format: format }: WireChatCompletions.Request): OutputFormat | null => {
-  switch (format?.type) {
+  if (!format || !WireChatCompletions.isKnownFormat(format)) return null
+  switch (format.type) {
     case "json_object":
       return { kind: "json" }
     case "json_schema":
@@ -117,7 +117,7 @@ const outputOf = ({ response_format: format }: WireChatCompletions.Request): Out
         kind: "schema", name: format.json_schema.name, description: format.json_schema.description ?? null,
         schema: format.json_schema.schema ?? { type: "object" }, strict: format.json_schema.strict ?? null
       }
-    default:
+    case "text":
       return null
   }
 }
@@ -145,9 +145,8 @@ const understood: ReadonlySet<string> = new Set(Object.keys(WireChatCompletions.
 
 const extrasOf = (request: WireChatCompletions.Request, body: Json): ReadonlyArray<Extra> => {
   const extras: Array<Extra> = []
-  if (request.response_format?.type === "(other)") {
-    extras.push({ field: "response_format", weight: "essential", value: request.response_format.value })
-  }
+  const format = request.response_format
+  if (format && !WireChatCompletions.isKnownFormat(format)) extras.push({ field: "response_format", weight: "essential", value: format })
   noteUnknown(extras, "reasoning_effort", request.reasoning_effort, effortIn(request.reasoning_effort))
   if (effortIn(request.reasoning?.effort) === null && typeof request.reasoning?.effort === "string") extras.push({ field: "reasoning", weight: "hint", value: body["reasoning"] })
   if (request.thinking && !thinkingTypes.has(request.thinking.type)) extras.push({ field: "thinking", weight: "hint", value: body["thinking"] })
