@@ -203,10 +203,12 @@ const pairs: Scenario = {
   smokeRounds: 1,
   excludes: (target) => target.translates ? null : "does not translate",
   run: async (harness) => {
-    const { event, large, many, middle } = await harness.translation()
+    const { agent, event, large, many, middle } = await harness.translation()
     return {
-      values: { "pairs.extraUs": event.value, "pairs.promptRatio": large.value, "pairs.middleRatio": middle.value, "pairs.manyRatio": many.value },
-      notes: [`dearest event: ${event.pair}`, `dearest prompts: ${[large, middle, many].map((each) => each.pair).join(", ")}`]
+      values: {
+        "pairs.extraUs": event.value, "pairs.promptRatio": large.value, "pairs.middleRatio": middle.value, "pairs.manyRatio": many.value, "pairs.agentRatio": agent.value
+      },
+      notes: [`dearest event: ${event.pair}`, `dearest prompts: ${[large, middle, many, agent].map((each) => each.pair).join(", ")}`]
     }
   }
 }

@@ -15,6 +15,8 @@ export interface Worst {
   readonly middle: Dearest
   /** The same of many short messages. */
   readonly many: Dearest
+  /** The same of an agent's conversation. */
+  readonly agent: Dearest
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null
@@ -40,6 +42,7 @@ export const parseWorst = (output: string): Worst => {
     event: dearest(worst, "event", "extra", ["face", "family", "kind"]),
     large: dearest(worst, "large", "ratio", ["face", "family", "shape", "bytes"]),
     middle: dearest(worst, "middle", "ratio", ["face", "family", "shape", "bytes"]),
-    many: dearest(worst, "many", "ratio", ["face", "family", "shape", "bytes"])
+    many: dearest(worst, "many", "ratio", ["face", "family", "shape", "bytes"]),
+    agent: dearest(worst, "agent", "ratio", ["face", "family", "shape", "bytes"])
   }
 }

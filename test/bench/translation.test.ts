@@ -54,9 +54,10 @@ describe("the translation bench", () => {
     const base = { face: "messages" as const, family: "responses" as const, parse: 1, whole: 1, rewritten: 2 }
     const worst = worstOf([], [
       { ...base, shape: "text", bytes: 990_000, ratio: 1.1 }, { ...base, shape: "image", bytes: 990_000, ratio: 1.2 },
-      { ...base, shape: "text", bytes: 99_000, ratio: 2 }, { ...base, shape: "many", bytes: 77_000, ratio: 5 }
+      { ...base, shape: "text", bytes: 99_000, ratio: 2 }, { ...base, shape: "many", bytes: 77_000, ratio: 5 },
+      { ...base, shape: "agent", bytes: 98_000, ratio: 4 }, { ...base, shape: "agent", bytes: 98_000, ratio: 3 }
     ])
-    expect([worst.large?.ratio, worst.middle?.ratio, worst.many?.ratio]).toEqual([1.2, 2, 5])
+    expect([worst.large?.ratio, worst.middle?.ratio, worst.many?.ratio, worst.agent?.ratio]).toEqual([1.2, 2, 5, 4])
   })
 
   it("the results are read from the last line, and anything else is refused by name", () => {
@@ -64,12 +65,15 @@ describe("the translation bench", () => {
     const prompt = { face: "responses", family: "messages", shape: "image", bytes: 100_000, ratio: 1.4 }
     const middle = { ...prompt, ratio: 2 }
     const many = { ...prompt, shape: "many", ratio: 4 }
-    expect(parseWorst(`a warning\n${JSON.stringify({ worst: { event, large: prompt, middle, many } })}\n`)).toEqual({
+    const agent = { ...prompt, shape: "agent", ratio: 3 }
+    expect(parseWorst(`a warning\n${JSON.stringify({ worst: { event, large: prompt, middle, many, agent } })}\n`)).toEqual({
       event: { value: 1.25, pair: "messages responses text" }, large: { value: 1.4, pair: "responses messages image 100000" },
       middle: { value: 2, pair: "responses messages image 100000" },
-      many: { value: 4, pair: "responses messages many 100000" }
+      many: { value: 4, pair: "responses messages many 100000" },
+      agent: { value: 3, pair: "responses messages agent 100000" }
     })
     expect(() => parseWorst(JSON.stringify({ worst: { event, large: null } }))).toThrow(/no large/)
-    expect(() => parseWorst(JSON.stringify({ worst: { event: { ...event, extra: null }, large: prompt, middle, many } }))).toThrow(/event\.extra/)
+    expect(() => parseWorst(JSON.stringify({ worst: { event, large: prompt, middle, many } }))).toThrow(/no agent/)
+    expect(() => parseWorst(JSON.stringify({ worst: { event: { ...event, extra: null }, large: prompt, middle, many, agent } }))).toThrow(/event\.extra/)
   })
 })

@@ -48,6 +48,7 @@ export const metrics: ReadonlyArray<Metric> = [
   metric("pairs.promptRatio", "a text or image of 1 MB translated, dearest pair, as a multiple of its JSON.parse", "", 2, "value"),
   metric("pairs.middleRatio", "the same of 100 kB", "", 2, "value"),
   metric("pairs.manyRatio", "100 kB of short messages translated, dearest pair, as a multiple of their JSON.parse", "", 2, "value"),
+  metric("pairs.agentRatio", "100 kB of an agent's conversation translated, dearest pair, as a multiple of their JSON.parse", "", 2, "value"),
   metric("latency.p50Ms", "latency p50 at a fixed rate", "ms", 3, "added"),
   metric("latency.p99Ms", "latency p99 at a fixed rate", "ms", 3, "added"),
   metric("capacity.streams", "paced streams on one core with p99 <= 10 ms", "streams", 0, "value"),

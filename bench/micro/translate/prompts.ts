@@ -1,9 +1,10 @@
-/** Long requests in each face's own words: one long text, many messages, an image. */
+/** Long requests in each face's own words: one long text, many messages, an agent's work, an image. */
 import type { FormatName } from "#schemas/wire/conversation.ts"
+import { agentPromptOf } from "./agentPrompts.ts"
 
-export type Shape = "text" | "many" | "image"
+export type Shape = "text" | "many" | "agent" | "image"
 
-export const shapes: ReadonlyArray<Shape> = ["text", "many", "image"]
+export const shapes: ReadonlyArray<Shape> = ["text", "many", "agent", "image"]
 
 const line = 'export const read = (path: string): string => files.get(path) ?? "nothing" // one line of a program, as prompts hold thousands of them\n'
 const perMessage = 400
@@ -26,6 +27,7 @@ const question = "What is in this picture?"
 
 /** Null where the face cannot say it. */
 export const promptOf = (face: FormatName, shape: Shape, bytes: number): Record<string, unknown> | null => {
+  if (shape === "agent") return agentPromptOf(face, bytes)
   const sayings = shape === "text" ? [{ role: "user" as const, text: textOf(bytes) }] : shape === "many" ? conversation(bytes) : []
   const data = shape === "image" ? base64Of(bytes) : ""
   const uri = `data:image/png;base64,${data}`

@@ -20,6 +20,8 @@ export interface Results {
     readonly middle: PromptCost | null
     /** The dearest conversation of many short messages: many small values rather than many bytes. */
     readonly many: PromptCost | null
+    /** The dearest of an agent's: parts, calls and results. */
+    readonly agent: PromptCost | null
   }
 }
 
@@ -44,13 +46,15 @@ const isLarge = (cost: PromptCost): boolean => cost.bytes > largeBytes / 2
 const isWholeCall = (cost: EventCost): boolean => cost.kind === "arguments" && wholeCalls.has(cost.family)
 
 export const worstOf = (events: ReadonlyArray<EventCost>, prompts: ReadonlyArray<PromptCost>): Results["worst"] => {
+  const isLong = (cost: PromptCost): boolean => cost.shape === "text" || cost.shape === "image"
   const single = events.filter((cost) => cost.perChunk === 1)
   return {
     event: most(single.filter((cost) => !isWholeCall(cost)), (cost) => cost.extra),
     call: most(single.filter(isWholeCall), (cost) => cost.extra),
-    large: most(prompts.filter((cost) => cost.shape !== "many" && isLarge(cost)), (cost) => cost.ratio),
-    middle: most(prompts.filter((cost) => cost.shape !== "many" && !isLarge(cost)), (cost) => cost.ratio),
-    many: most(prompts.filter((cost) => cost.shape === "many"), (cost) => cost.ratio)
+    large: most(prompts.filter((cost) => isLong(cost) && isLarge(cost)), (cost) => cost.ratio),
+    middle: most(prompts.filter((cost) => isLong(cost) && !isLarge(cost)), (cost) => cost.ratio),
+    many: most(prompts.filter((cost) => cost.shape === "many"), (cost) => cost.ratio),
+    agent: most(prompts.filter((cost) => cost.shape === "agent"), (cost) => cost.ratio)
   }
 }
 
@@ -81,12 +85,12 @@ export const run = (args: ReadonlyArray<string>): void => {
     console.log(JSON.stringify(results))
     return
   }
-  const { call, event, large, many, middle } = results.worst
+  const { agent, call, event, large, many, middle } = results.worst
   for (const line of [...eventLines(events), ...promptLines(prompts), ""]) console.log(line)
   for (const [title, cost] of [["event", event], ["whole call", call]] as const) {
     if (cost !== null) console.log(`worst ${title}: +${cost.extra.toFixed(2)} us, ${cost.face} from ${cost.family}, ${cost.kind}`)
   }
-  for (const cost of [large, middle, many]) {
+  for (const cost of [large, middle, many, agent]) {
     if (cost !== null) console.log(`worst ${cost.shape} prompt: ${cost.ratio.toFixed(2)} x JSON.parse, ${cost.face} to ${cost.family}, ${Math.round(cost.bytes / 1000)} kB`)
   }
 }
