@@ -1,17 +1,14 @@
-/**
- * From the neutral conversation to a request of this family. Contents are written as JSON text rather than as
- * objects, so that a call's arguments keep the spelling the model gave them (64-bit numbers above all).
- */
+/** From the neutral conversation to a request of this family. */
 import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation, MediaPart, ContentPart, GenerationSettings, TextPart, Tool, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
-import { JsonList } from "#src/wire/json/JsonList.ts"
 import { parseRecord } from "#src/wire/json/json.ts"
+import { JsonWriter } from "#src/wire/json/JsonWriter.ts"
 import { wrappedTool } from "#src/wire/neutral/freeform.ts"
-import { foreign, soleText } from "#src/wire/neutral/foreign.ts"
+import { foreign } from "#src/wire/neutral/foreign.ts"
 import { invalid, nameOf, Omitted, reading, unsayable } from "#src/wire/neutral/settings.ts"
 import { merged, paired } from "#src/wire/neutral/toolPairs.ts"
 import type { EncodedRequest, TargetTraits } from "#src/wire/WireFormat.ts"
-import { memberOf } from "./media.ts"
+import { wireMedium } from "./media.ts"
 import { generationOf, thinkingConfigOf } from "#src/wire/generateContent/thinking.ts"
 
 /** Documented for calls that the model did not make itself, which Gemini 3 refuses without a signature. */
@@ -30,6 +27,7 @@ interface Context {
   readonly conversation: Conversation
   readonly model: string
   readonly omitted: Omitted
+  readonly json: JsonWriter
   /** Gemini 3 and later, which know ids, media in results and demand signatures; null for a model of another name. */
   readonly generation: number | null
 }
@@ -38,7 +36,7 @@ export const encodeRequest = (given: Conversation, traits: TargetTraits): Encode
   reading(() => {
     const omitted = new Omitted()
     const conversation = foreign(given, { family: "generateContent", freeform: false }, omitted)
-    const context: Context = { conversation, model: traits.model, omitted, generation: generationOf(traits.model) }
+    const context: Context = { conversation, model: traits.model, omitted, json: new JsonWriter(), generation: generationOf(traits.model) }
     const turns = merged(paired(conversation, (field) => omitted.add(field)))
     const members: Array<string> = [...contentsOf(turns, context), ...toolMembers(context)]
     const config = generationConfig(context, traits)
@@ -52,57 +50,61 @@ export const encodeRequest = (given: Conversation, traits: TargetTraits): Encode
 // ---- contents --------------------------------------------------------------------------------------------------------------------
 
 const contentsOf = (turns: ReadonlyArray<Turn>, context: Context): ReadonlyArray<string> => {
-  const system: Array<string> = []
-  const contents = new JsonList()
+  const system: Array<object> = []
+  const contents: Array<object> = []
   for (const turn of turns) {
     if (turn.name !== null) context.omitted.add(`${turn.path}.name`)
     if (turn.role === "system" || turn.role === "developer") {
-      for (const part of turn.parts) system.push(...systemText(part, turn, context))
+      for (const part of turn.parts) systemText(part, turn, system, context)
       continue
     }
-    const role = turn.role === "assistant" ? "model" : "user"
-    const text = soleText(turn.parts)
-    if (text !== null) {
-      contents.value({ role, parts: [{ text }] })
-      continue
-    }
-    const parts = turn.role === "assistant" ? assistantParts(turn, context) : turn.parts.flatMap((part) => partOf(part, turn, context))
-    if (parts.length > 0) contents.text(`{"role":"${role}","parts":[${parts.join(",")}]}`)
+    const parts = turn.role === "assistant" ? assistantParts(turn, context) : partsOf(turn, context)
+    if (parts.length > 0) contents.push({ role: turn.role === "assistant" ? "model" : "user", parts })
   }
   // The vendor wants contents: an instruction alone is what the user says.
-  if (contents.isEmpty && system.length > 0) return [`"contents":[{"role":"user","parts":[${system.join(",")}]}]`]
-  if (contents.isEmpty) {
+  if (contents.length === 0 && system.length > 0) contents.push({ role: "user", parts: system.splice(0) })
+  if (contents.length === 0) {
     const at = context.conversation.turns[0]?.path ?? "contents"
     throw invalid(at, `${at} holds nothing that could be sent.`)
   }
-  return [`"contents":[${contents}]`, ...(system.length > 0 ? [`"systemInstruction":{"parts":[${system.join(",")}]}`] : [])]
+  return [`"contents":${context.json.write(contents)}`, ...(system.length > 0 ? [`"systemInstruction":${JSON.stringify({ parts: system })}`] : [])]
 }
 
-const systemText = (part: ContentPart, turn: Turn, { omitted }: Context): ReadonlyArray<string> => {
+const systemText = (part: ContentPart, turn: Turn, system: Array<object>, { omitted }: Context): void => {
   if (part.kind !== "text") throw unsayable(turn.path, "its system instruction takes text only.")
   if (part.cache !== null) omitted.add("cache_control")
-  return part.text === "" ? [] : [`{"text":${JSON.stringify(part.text)}}`]
+  if (part.text !== "") system.push({ text: part.text })
+}
+
+const partsOf = (turn: Turn, context: Context): ReadonlyArray<object> => {
+  const parts: Array<object> = []
+  for (const part of turn.parts) putPart(part, turn, parts, context)
+  return parts
 }
 
 /** Part of a user's or a tool's turn. */
-const partOf = (part: ContentPart, turn: Turn, context: Context): ReadonlyArray<string> => {
+const putPart = (part: ContentPart, turn: Turn, parts: Array<object>, context: Context): void => {
   switch (part.kind) {
-    case "text": return textParts(part, null, context)
+    case "text": return putText(part, null, parts, context)
     case "image":
     case "audio":
     case "video":
-    case "document": return mediaParts(part, turn, context)
-    case "toolResult": return resultParts(part, turn, context)
-    case "refusal": return part.text === "" ? [] : [`{"text":${JSON.stringify(part.text)}}`]
-    case "opaque": return [JSON.stringify(part.value)]
+    case "document": return putMedium(part, turn, parts, context)
+    case "toolResult": return putResult(part, turn, parts, context)
+    case "refusal":
+      if (part.text !== "") parts.push({ text: part.text })
+      return
+    case "opaque":
+      parts.push(part.value as object)
+      return
     case "reasoning":
-    case "toolCall": return []
+    case "toolCall":
   }
 }
 
 /** The model's own turn: signatures go back where they came from; thoughts of another family stay at home. */
-const assistantParts = (turn: Turn, context: Context): ReadonlyArray<string> => {
-  const parts: Array<string> = []
+const assistantParts = (turn: Turn, context: Context): ReadonlyArray<object> => {
+  const parts: Array<object> = []
   /**
    * Other formats sign thoughts, this vendor signs the call or the text behind them: what a client of theirs gave back on a thought
    * moves to the first call, which must have it, or else to the next text.
@@ -117,7 +119,7 @@ const assistantParts = (turn: Turn, context: Context): ReadonlyArray<string> => 
       const stays = isOwnFormat && part.text !== ""
       if (!stays) carried = signature ?? carried
       if (part.text !== "" && (signature !== null || (isOwnFormat && part.signature === null))) {
-        parts.push(`{"text":${JSON.stringify(part.text)},"thought":true${signatureMember(stays ? signature : null)}}`)
+        parts.push({ text: part.text, thought: true, thoughtSignature: (stays ? signature : null) ?? undefined })
       }
     } else if (part.kind === "toolCall") {
       parts.push(callPart(part, own(part) ?? carried, calls === 0, context))
@@ -125,31 +127,31 @@ const assistantParts = (turn: Turn, context: Context): ReadonlyArray<string> => 
       calls++
     } else if (part.kind === "text") {
       const takesIt = !callNeedsIt || calls > 0
-      parts.push(...textParts(part, own(part) ?? (takesIt ? carried : null), context))
+      putText(part, own(part) ?? (takesIt ? carried : null), parts, context)
       if (takesIt) carried = null
-    } else parts.push(...partOf(part, turn, context))
+    } else putPart(part, turn, parts, context)
   }
-  if (carried !== null) parts.push(`{"text":"","thoughtSignature":${JSON.stringify(carried)}}`)
+  if (carried !== null) parts.push({ text: "", thoughtSignature: carried })
   return parts
 }
 
 const own = (part: { readonly signature: ToolCallPart["signature"] }): string | null =>
   part.signature?.family === "generateContent" ? part.signature.value : null
 
-const signatureMember = (signature: string | null): string => signature === null ? "" : `,"thoughtSignature":${JSON.stringify(signature)}`
-
-const textParts = (part: TextPart, signature: string | null, { conversation, omitted }: Context): ReadonlyArray<string> => {
+/** Members that are undefined are not written. */
+const putText = (part: TextPart, signature: string | null, parts: Array<object>, { conversation, omitted }: Context): void => {
   if (part.cache !== null) omitted.add("cache_control")
   if (part.annotations.length > 0) omitted.add(conversation.format === "messages" ? "citations" : "annotations")
-  return part.text === "" && signature === null ? [] : [`{"text":${JSON.stringify(part.text)}${signatureMember(signature)}}`]
+  if (part.text !== "" || signature !== null) parts.push({ text: part.text, thoughtSignature: signature ?? undefined })
 }
 
-const mediaParts = (part: MediaPart, turn: Turn, context: Context): ReadonlyArray<string> => {
-  const member = memberOf(part)
-  if (member === null) throw unsayable(turn.path, `it refers to ${part.kind} data in another vendor's file store.`)
+const putMedium = (part: MediaPart, turn: Turn, parts: Array<object>, context: Context): void => {
+  const medium = wireMedium(part)
+  if (medium === null) throw unsayable(turn.path, `it refers to ${part.kind} data in another vendor's file store.`)
   noteMedia(part, context)
-  const before = part.context === null || part.context === "" ? [] : [`{"text":${JSON.stringify(part.context)}}`]
-  return [...before, `{${member}${signatureMember(own(part))}}`]
+  if (part.context !== null && part.context !== "") parts.push({ text: part.context })
+  const signature = own(part)
+  parts.push(signature === null ? medium : { ...medium, thoughtSignature: signature })
 }
 
 /** What the vendor has no member for. Text beside a document is said as text. */
@@ -161,12 +163,12 @@ const noteMedia = (part: MediaPart, { conversation, omitted }: Context): void =>
 }
 
 /** Vertex AI knew no ids before Gemini 3; there, calls and results pair up by their order. */
-const idMember = (id: string, { generation }: Context): string => generation !== null && generation < 3 ? "" : `"id":${JSON.stringify(id)},`
+const idOf = (id: string, { generation }: Context): string | undefined => generation !== null && generation < 3 ? undefined : id
 
-const callPart = (part: ToolCallPart, signature: string | null, isFirst: boolean, context: Context): string => {
+const callPart = (part: ToolCallPart, signature: string | null, isFirst: boolean, context: Context): object => {
   if (part.cache !== null) context.omitted.add("cache_control")
   const needed = isFirst && context.generation !== null && context.generation >= 3 ? unsignedCall : null
-  return `{"functionCall":{${idMember(part.id, context)}"name":${JSON.stringify(part.name)},"args":${argsOf(part)}}${signatureMember(signature ?? needed)}}`
+  return { functionCall: { id: idOf(part.id, context), name: part.name, args: context.json.text(argsOf(part)) }, thoughtSignature: signature ?? needed ?? undefined }
 }
 
 /** Arguments as a JSON object: the model's own text when it is one. */
@@ -177,11 +179,11 @@ export const argsOf = (part: Pick<ToolCallPart, "arguments" | "custom">): string
   return parseRecord(part.arguments) === null ? JSON.stringify({ arguments: part.arguments }) : part.arguments.replace(/[\r\n]+\s*/g, "").trim()
 }
 
-const resultParts = (part: ToolResultPart, turn: Turn, context: Context): ReadonlyArray<string> => {
+const putResult = (part: ToolResultPart, turn: Turn, parts: Array<object>, context: Context): void => {
   if (part.cache !== null) context.omitted.add("cache_control")
   const texts: Array<string> = []
-  const inside: Array<string> = []
-  const beside: Array<string> = []
+  const inside: Array<object> = []
+  const beside: Array<object> = []
   const takesMedia = context.generation === null || context.generation >= 3
   for (const one of part.content) {
     if (one.kind === "text") {
@@ -189,18 +191,17 @@ const resultParts = (part: ToolResultPart, turn: Turn, context: Context): Readon
       texts.push(one.text)
       continue
     }
-    const [...written] = mediaParts(one, turn, context)
-    const medium = written.pop() ?? ""
-    texts.push(...(one.context === null || one.context === "" ? [] : [one.context]))
     const mediaType = one.source.kind === "text" ? one.source.mediaType ?? "text/plain" : one.source.mediaType ?? ""
-    ;(takesMedia && resultMedia.test(mediaType) ? inside : beside).push(medium)
+    if (one.context !== null && one.context !== "") texts.push(one.context)
+    putMedium({ ...one, context: null }, turn, takesMedia && resultMedia.test(mediaType) ? inside : beside, context)
   }
-  const response = `{"${part.isError ? "error" : "result"}":${JSON.stringify(texts.join("\n"))}}`
-  const parts = inside.length > 0 ? `,"parts":[${inside.join(",")}]` : ""
-  return [
-    `{"functionResponse":{${idMember(part.id, context)}"name":${JSON.stringify(part.name ?? part.id)},"response":${response}${parts}}}`,
-    ...beside
-  ]
+  const text = texts.join("\n")
+  parts.push({
+    functionResponse: {
+      id: idOf(part.id, context), name: part.name ?? part.id, response: part.isError ? { error: text } : { result: text },
+      parts: inside.length > 0 ? inside : undefined
+    }
+  }, ...beside)
 }
 
 // ---- tools -----------------------------------------------------------------------------------------------------------------------

@@ -60,14 +60,14 @@ export const ofFile = (file: FileData, signature: Signature | null): MediaPart =
   return medium(kind, own ? { kind: "file", family: "generateContent", id: url, mediaType } : { kind: "url", url, mediaType }, file.displayName ?? null, signature)
 }
 
-/** `{"inlineData":…}` or `{"fileData":…}` without its braces; null when the source means nothing to this vendor. */
-export const memberOf = (part: MediaPart): string | null => {
+/** `{ inlineData }` or `{ fileData }`; null when the source means nothing to this vendor. */
+export const wireMedium = (part: MediaPart): object | null => {
   const { source } = part
   switch (source.kind) {
     case "base64":
-      return `"inlineData":{"mimeType":${JSON.stringify(source.mediaType)},"data":${JSON.stringify(source.data)}}`
+      return { inlineData: { mimeType: source.mediaType, data: source.data } }
     case "text":
-      return `"inlineData":{"mimeType":${JSON.stringify(source.mediaType ?? "text/plain")},"data":"${Buffer.from(source.text).toString("base64")}"}`
+      return { inlineData: { mimeType: source.mediaType ?? "text/plain", data: Buffer.from(source.text).toString("base64") } }
     case "url":
       return fileMember(source.url, source.mediaType ?? typeByEnding(source.url) ?? (isVideoPage(source.url) ? null : usual[part.kind]))
     case "file":
@@ -75,5 +75,4 @@ export const memberOf = (part: MediaPart): string | null => {
   }
 }
 
-const fileMember = (uri: string, mediaType: string | null): string =>
-  `"fileData":{${mediaType === null ? "" : `"mimeType":${JSON.stringify(mediaType)},`}"fileUri":${JSON.stringify(uri)}}`
+const fileMember = (fileUri: string, mimeType: string | null): object => ({ fileData: mimeType === null ? { fileUri } : { mimeType, fileUri } })

@@ -3,7 +3,7 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation, MediaPart, ContentPart, Reasoning, GenerationSettings, TextPart, Tool, Turn } from "#schemas/wire/conversation.ts"
 import { objectText } from "./arguments.ts"
 import { dataOf } from "./images.ts"
-import { JsonList } from "#src/wire/json/JsonList.ts"
+import { JsonWriter } from "#src/wire/json/JsonWriter.ts"
 import { foreign, soleText } from "#src/wire/neutral/foreign.ts"
 import { effortOf, nameOf, Omitted, reading, unsayable } from "#src/wire/neutral/settings.ts"
 import { paired } from "#src/wire/neutral/toolPairs.ts"
@@ -21,9 +21,8 @@ export const encodeRequest = (given: Conversation, traits: TargetTraits): Encode
       if (value !== null && value !== undefined) members.push(`${JSON.stringify(key)}:${JSON.stringify(value)}`)
     }
     const turns = paired(conversation, (field) => omitted.add(field))
-    const messages = new JsonList()
-    for (const turn of turns) writeTurn(turn, messages, omitted)
-    members.push(`"messages":[${messages}]`)
+    const json = new JsonWriter()
+    members.push(`"messages":${json.write(messagesOf(turns, json, omitted))}`)
     const tools = toolsOf(conversation, omitted)
     if (tools.length > 0) add("tools", tools)
     refuse(conversation)
@@ -57,46 +56,49 @@ export const passThroughEdits = (body: Body, traits: TargetTraits): ReadonlyArra
 interface Message {
   readonly texts: Array<string>
   readonly images: Array<string>
-  readonly calls: Array<string>
+  readonly calls: Array<object>
   thinking: string
 }
 
-const writeTurn = (turn: Turn, messages: JsonList, omitted: Omitted): void => {
+const messagesOf = (turns: ReadonlyArray<Turn>, json: JsonWriter, omitted: Omitted): ReadonlyArray<object> => {
+  const messages: Array<object> = []
+  for (const turn of turns) putTurn(turn, messages, json, omitted)
+  return messages
+}
+
+const putTurn = (turn: Turn, messages: Array<object>, json: JsonWriter, omitted: Omitted): void => {
   if (turn.name !== null) omitted.add("name")
   if (turn.role === "tool") {
-    for (const part of turn.parts) if (part.kind === "toolResult") messages.text(resultOf(part, turn, omitted))
+    for (const part of turn.parts) if (part.kind === "toolResult") messages.push(resultOf(part, turn, json, omitted))
     return
   }
   const role = turn.role === "developer" ? "system" : turn.role
   const content = soleText(turn.parts)
   if (content !== null) {
-    messages.value({ role, content })
+    messages.push({ role, content })
     return
   }
-  const message = read(turn.parts, turn, omitted)
+  const message = read(turn.parts, turn, json, omitted)
   const isEmpty = message.texts.length === 0 && message.images.length === 0 && message.calls.length === 0 && message.thinking === ""
   // An assistant turn that held hidden reasoning alone; an empty turn of the client itself is passed on.
   if (isEmpty && turn.role === "assistant" && turn.parts.length > 0) return
-  messages.text(text(role, message, ""))
+  messages.push(written(role, message, null, null))
 }
 
-const resultOf = (part: Extract<ContentPart, { kind: "toolResult" }>, turn: Turn, omitted: Omitted): string => {
+const resultOf = (part: Extract<ContentPart, { kind: "toolResult" }>, turn: Turn, json: JsonWriter, omitted: Omitted): object => {
   if (part.cache !== null) omitted.add("cache_control")
   if (part.isError) omitted.add("is_error")
-  const name = part.name === null ? "" : `,"tool_name":${JSON.stringify(part.name)}`
-  return text("tool", read(part.content, turn, omitted), `${name},"tool_call_id":${JSON.stringify(part.id)}`)
+  return written("tool", read(part.content, turn, json, omitted), part.name, part.id)
 }
 
-/** JSON text of one message; `tail`: further members. */
-const text = (role: string, message: Message, tail: string): string => {
-  let body = `{"role":"${role}","content":${JSON.stringify(message.texts.join("\n"))}`
-  if (message.thinking !== "") body += `,"thinking":${JSON.stringify(message.thinking)}`
-  if (message.images.length > 0) body += `,"images":${JSON.stringify(message.images)}`
-  if (message.calls.length > 0) body += `,"tool_calls":[${message.calls.join(",")}]`
-  return `${body}${tail}}`
-}
+/** One message. Members that are undefined are not written. */
+const written = (role: string, { calls, images, texts, thinking }: Message, tool: string | null, callId: string | null): object => ({
+  role, content: texts.length === 1 ? texts[0] : texts.join("\n"), thinking: thinking === "" ? undefined : thinking,
+  images: images.length === 0 ? undefined : images, tool_calls: calls.length === 0 ? undefined : calls,
+  tool_name: tool ?? undefined, tool_call_id: callId ?? undefined
+})
 
-const read = (parts: ReadonlyArray<ContentPart>, turn: Turn, omitted: Omitted): Message => {
+const read = (parts: ReadonlyArray<ContentPart>, turn: Turn, json: JsonWriter, omitted: Omitted): Message => {
   const message: Message = { texts: [], images: [], calls: [], thinking: "" }
   for (const part of parts) {
     switch (part.kind) {
@@ -112,10 +114,9 @@ const read = (parts: ReadonlyArray<ContentPart>, turn: Turn, omitted: Omitted): 
         break
       case "toolCall":
         if (part.cache !== null) omitted.add("cache_control")
-        message.calls.push(
-          `{"id":${JSON.stringify(part.id)},"function":{"name":${JSON.stringify(part.name)},"arguments":` +
-            `${part.custom ? JSON.stringify({ input: part.arguments }) : objectText(part.arguments)}}}`
-        )
+        message.calls.push({
+          id: part.id, function: { name: part.name, arguments: part.custom ? { input: part.arguments } : json.text(objectText(part.arguments)) }
+        })
         break
       case "image":
       case "audio":

@@ -2,6 +2,7 @@
 import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation, FunctionTool, GenerationSettings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"
+import { JsonWriter } from "#src/wire/json/JsonWriter.ts"
 import { type Capabilities, capabilitiesOf } from "#src/wire/messages/claude.ts"
 import { encodeThinking, knownLimit } from "./encodeThinking.ts"
 import { checkedName, type TurnContext, encodeTurns, mayThink } from "./encodeTurns.ts"
@@ -21,7 +22,8 @@ export const encodeRequest = (given: Conversation, traits: TargetTraits): Encode
     refuse(conversation)
     const turns = paired(conversation, (field) => omitted.add(field))
     const capabilities = capabilitiesOf(traits.model)
-    const at: TurnContext = { conversation, omitted, systemMessages: capabilities.systemMessages, ids: new Map() }
+    const json = new JsonWriter()
+    const at: TurnContext = { conversation, omitted, json, systemMessages: capabilities.systemMessages, ids: new Map() }
     const { choice, tools } = toolsOf(conversation)
     const forced = choice?.type === "any" || choice?.type === "tool"
     const { effort, isOn, maxTokens, thinking } = encodeThinking({ conversation, traits, capabilities, omitted, forced, mayThink: mayThink(turns, at) })
@@ -41,9 +43,8 @@ export const encodeRequest = (given: Conversation, traits: TargetTraits): Encode
     }
     leaveOut(conversation, omitted)
     extras(conversation, fields, omitted)
-    const rest = JSON.stringify(fields).slice(1, -1)
-    const body = `{"model":${JSON.stringify(traits.model)},${rest}${system === null ? "" : `,"system":${system}`},"messages":${messages}}`
-    return { body, omitted: omitted.fields }
+    const body = { model: traits.model, ...fields, ...(system === null ? {} : { system }), messages }
+    return { body: json.write(body), omitted: omitted.fields }
   })
 
 /** What would make another answer if it were left out. */

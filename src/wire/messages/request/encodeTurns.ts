@@ -1,6 +1,6 @@
-/** Neutral turns as the system text and messages of a Messages request. Blocks are JSON texts, so that arguments keep their bytes. */
+/** Neutral turns as the system text and messages of a Messages request. */
 import type { CacheControl, Conversation, MediaPart, ContentPart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
-import { JsonList } from "#src/wire/json/JsonList.ts"
+import type { JsonWriter } from "#src/wire/json/JsonWriter.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as Carriers from "#src/wire/messages/carriers.ts"
 import { isMadeUp } from "#src/wire/messages/citations.ts"
@@ -10,33 +10,35 @@ import { invalid, type Omitted, unsayable } from "#src/wire/neutral/settings.ts"
 export interface TurnContext {
   readonly conversation: Conversation
   readonly omitted: Omitted
+  readonly json: JsonWriter
   /** The model takes system messages between the others. */
   readonly systemMessages: boolean
   /** Ids the vendor would refuse, and what stands for them. */
   readonly ids: Map<string, string>
 }
 
-/** A block as JSON text, or plain text and nothing else: how that is written depends on its neighbours, and a long one is written once. */
-type Block = { readonly json: string; readonly plain: null } | { readonly json: null; readonly plain: string }
+/** A block, or plain text and nothing else: how that is written depends on its neighbours. */
+type Block = object | string
 
 interface Message {
   readonly role: "user" | "assistant" | "system"
   readonly blocks: Array<Block>
 }
 
-const cacheField = (cache: CacheControl | null) => cache === null ? {} : { cache_control: { type: "ephemeral", ...(cache.ttl === null ? {} : { ttl: cache.ttl }) } }
+const cacheControl = (cache: CacheControl) => ({ type: "ephemeral", ...(cache.ttl === null ? {} : { ttl: cache.ttl }) })
 
-const block = (value: object): Block => ({ json: JSON.stringify(value), plain: null })
+const cacheField = (cache: CacheControl | null) => cache === null ? {} : { cache_control: cacheControl(cache) }
 
-const blockJson = (one: Block): string => one.json ?? `{"type":"text","text":${JSON.stringify(one.plain)}}`
+const valueOf = (one: Block): object => typeof one === "string" ? { type: "text", text: one } : one
 
 /** Null for an empty text, which the vendor refuses. */
 const textBlock = (text: string, part: TextPart | null): Block | null => {
   if (text === "") return null
-  const citations = (part?.annotations ?? []).flatMap((one) => one.native?.format === "messages" && !isMadeUp(one.native.value) ? [one.native.value] : [])
-  const cache = part?.cache ?? null
-  if (citations.length === 0 && cache === null) return { json: null, plain: text }
-  return block({ type: "text", text, ...(citations.length === 0 ? {} : { citations }), ...cacheField(cache) })
+  if (part === null || (part.annotations.length === 0 && part.cache === null)) return text
+  const citations = part.annotations.flatMap((one) => one.native?.format === "messages" && !isMadeUp(one.native.value) ? [one.native.value] : [])
+  const { cache } = part
+  if (citations.length === 0 && cache === null) return text
+  return { type: "text", text, ...(citations.length === 0 ? {} : { citations }), ...cacheField(cache) }
 }
 
 const imageTypes = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"])
@@ -76,15 +78,15 @@ const documentSource = (part: MediaPart, path: string) => {
 const mediaBlock = (part: MediaPart, path: string, at: TurnContext): Block => {
   if (part.detail !== null && part.detail !== "auto") at.omitted.add("detail")
   switch (part.kind) {
-    case "image": return block({ type: "image", source: imageSource(part, path), ...cacheField(part.cache) })
+    case "image": return { type: "image", source: imageSource(part, path), ...cacheField(part.cache) }
     case "document":
-      return block({
+      return {
         type: "document", source: documentSource(part, path),
         ...(part.name === null ? {} : { title: part.name }),
         ...(part.context === null ? {} : { context: part.context }),
         ...(part.citations === null ? {} : { citations: { enabled: part.citations } }),
         ...cacheField(part.cache)
-      })
+      }
     case "audio":
     case "video": throw unsayable(path, `the messages format takes no ${part.kind}.`)
   }
@@ -95,10 +97,10 @@ const reasoningBlock = (part: ReasoningPart, at: TurnContext): Block | null => {
   const { signature } = part
   if (signature === null || signature.family !== "messages") return null
   const omitted = Carriers.omittedOf(signature)
-  if (omitted !== null) return block({ type: "thinking", thinking: "", signature: omitted })
+  if (omitted !== null) return { type: "thinking", thinking: "", signature: omitted }
   // In a messages request, text may be empty without being redacted; elsewhere only redacted thinking has no text.
-  if (part.redacted || (part.text === "" && at.conversation.format !== "messages")) return block({ type: "redacted_thinking", data: signature.value })
-  return block({ type: "thinking", thinking: part.text, signature: signature.value })
+  if (part.redacted || (part.text === "" && at.conversation.format !== "messages")) return { type: "redacted_thinking", data: signature.value }
+  return { type: "thinking", thinking: part.text, signature: signature.value }
 }
 
 /** The vendor takes letters, digits, `_` and `-`; other ids are rewritten the same way for a call and its result. */
@@ -128,24 +130,24 @@ export const checkedName = (name: string, field: string): string => {
   return name
 }
 
-const callBlock = (part: ToolCallPart, path: string, at: TurnContext): Block => {
-  const input = inputJson(part, () => at.omitted.add(`${path} (arguments that are no JSON object)`))
-  const cache = part.cache === null ? "" : `,"cache_control":${JSON.stringify(cacheField(part.cache).cache_control)}`
-  return {
-    plain: null,
-    json: `{"type":"tool_use","id":${JSON.stringify(idFor(part.id, at))},"name":${JSON.stringify(checkedName(part.name, path))},"input":${input}${cache}}`
-  }
-}
+/** Members that are undefined are not written. */
+const cacheOf = (cache: CacheControl | null): object | undefined => cache === null ? undefined : cacheControl(cache)
+
+const callBlock = (part: ToolCallPart, path: string, at: TurnContext): Block => ({
+  type: "tool_use", id: idFor(part.id, at), name: checkedName(part.name, path),
+  input: at.json.text(inputJson(part, () => at.omitted.add(`${path} (arguments that are no JSON object)`))), cache_control: cacheOf(part.cache)
+})
 
 const resultBlock = (part: ToolResultPart, path: string, at: TurnContext): Block => {
-  const blocks = part.content.flatMap((inner) => {
+  const blocks: Array<Block> = []
+  for (const inner of part.content) {
     const made = inner.kind === "text" ? textBlock(inner.text, inner) : mediaBlock(inner, path, at)
-    return made === null ? [] : [made]
-  })
-  const only = blocks.length === 1 ? blocks[0]!.plain : null
-  const content = blocks.length === 0 ? "" : `,"content":${only === null ? `[${blocks.map(blockJson).join(",")}]` : JSON.stringify(only)}`
-  const cache = part.cache === null ? "" : `,"cache_control":${JSON.stringify(cacheField(part.cache).cache_control)}`
-  return { plain: null, json: `{"type":"tool_result","tool_use_id":${JSON.stringify(idFor(part.id, at))}${content}${part.isError ? ',"is_error":true' : ""}${cache}}` }
+    if (made !== null) blocks.push(made)
+  }
+  return {
+    type: "tool_result", tool_use_id: idFor(part.id, at), content: blocks.length === 0 ? undefined : plainOf(blocks) ?? blocks.map(valueOf),
+    is_error: part.isError ? true : undefined, cache_control: cacheOf(part.cache)
+  }
 }
 
 const blockOf = (part: ContentPart, turn: Turn, at: TurnContext): Block | null => {
@@ -155,7 +157,7 @@ const blockOf = (part: ContentPart, turn: Turn, at: TurnContext): Block | null =
     case "reasoning": return reasoningBlock(part, at)
     case "toolCall": return callBlock(part, turn.path, at)
     case "toolResult": return resultBlock(part, turn.path, at)
-    case "opaque": return block(part.value as object)
+    case "opaque": return part.value as object
     default:
       if (turn.role === "assistant") throw unsayable(turn.path, "an assistant's message holds no media in the messages format.")
       return mediaBlock(part, turn.path, at)
@@ -179,8 +181,8 @@ export const mayThink = (turns: ReadonlyArray<Turn>, at: TurnContext): boolean =
 const isPrompt = (turn: Turn, at: TurnContext): boolean =>
   turn.role === "developer" || (turn.role === "system" && (!at.systemMessages || at.conversation.format !== "messages" || turn.path === "system"))
 
-/** JSON texts of the blocks of the system prompt; `instruction` is appended to it. */
-const systemOf = (turns: ReadonlyArray<Turn>, at: TurnContext, instruction: string | null): ReadonlyArray<string> => {
+/** The blocks of the system prompt; `instruction` is appended to it. */
+const systemOf = (turns: ReadonlyArray<Turn>, at: TurnContext, instruction: string | null): ReadonlyArray<object> => {
   const texts: Array<TextPart> = []
   for (const turn of turns) {
     if (!isPrompt(turn, at)) continue
@@ -191,30 +193,22 @@ const systemOf = (turns: ReadonlyArray<Turn>, at: TurnContext, instruction: stri
     }
   }
   const keepsBlocks = at.conversation.format === "messages" || texts.some((part) => part.cache !== null)
-  if (keepsBlocks) return [...texts.map((part) => textBlock(part.text, part)), instruction === null ? null : textBlock(instruction, null)].flatMap((one) => one === null ? [] : [blockJson(one)])
+  if (keepsBlocks) return [...texts.map((part) => textBlock(part.text, part)), instruction === null ? null : textBlock(instruction, null)].flatMap((one) => one === null ? [] : [valueOf(one)])
   // Without cache marks all instructions become one text.
   const joined = [...texts.map((part) => part.text), ...(instruction === null ? [] : [instruction])].join("\n")
-  return joined === "" ? [] : [`{"type":"text","text":${JSON.stringify(joined)}}`]
+  return joined === "" ? [] : [{ type: "text", text: joined }]
 }
 
 export interface EncodedTurns {
   /** Null for none. */
-  readonly system: string | null
-  readonly messages: string
+  readonly system: ReadonlyArray<object> | null
+  readonly messages: ReadonlyArray<object>
 }
 
-/** Null for a message that is more than one plain text. */
-const plainOf = ({ blocks }: Message): string | null => blocks.length === 1 ? blocks[0]!.plain : null
-
-const messagesJson = (messages: ReadonlyArray<Message>): JsonList => {
-  const list = new JsonList()
-  for (const message of messages) {
-    const { role } = message
-    const content = plainOf(message)
-    if (content !== null) list.value({ role, content })
-    else list.text(`{"role":"${role}","content":[${message.blocks.map(blockJson).join(",")}]}`)
-  }
-  return list
+/** Null for anything but one plain text. */
+const plainOf = (blocks: ReadonlyArray<Block>): string | null => {
+  const [only] = blocks
+  return blocks.length === 1 && typeof only === "string" ? only : null
 }
 
 /** A list of one is made as such: one that grows takes room for seventeen. */
@@ -246,11 +240,14 @@ export const encodeTurns = (turns: ReadonlyArray<Turn>, at: TurnContext, instruc
     // The vendor answers messages, not a system prompt alone.
     if (system.length === 0) throw invalid(at.conversation.turns[0]?.path ?? "messages", "The request holds no text that the model could answer.")
     for (const turn of turns) at.omitted.add(`${turn.path}.role`)
-    return { system: null, messages: `[{"role":"user","content":[${system.join(",")}]}]` }
+    return { system: null, messages: [{ role: "user", content: system }] }
   }
   if (messages[0]!.role === "assistant") {
     at.omitted.add(`${turns.find((turn) => turn.role === "assistant")?.path ?? "messages"} (user turn added)`)
-    messages.unshift({ role: "user", blocks: [{ json: null, plain: "." }] })
+    messages.unshift({ role: "user", blocks: ["."] })
   }
-  return { system: system.length === 0 ? null : `[${system.join(",")}]`, messages: `[${messagesJson(messages)}]` }
+  return {
+    system: system.length === 0 ? null : system,
+    messages: messages.map(({ blocks, role }) => ({ role, content: plainOf(blocks) ?? blocks.map(valueOf) }))
+  }
 }
