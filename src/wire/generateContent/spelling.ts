@@ -54,8 +54,28 @@ export const isPlainContent = (item: unknown): item is { readonly role: "user" |
   return item["parts"].length > 0 && item["parts"].every((part: unknown) => hasOnly(part, "text") && typeof part["text"] === "string")
 }
 
-/** Brings a message to camelCase without nulls. Throws (inside `reading`) for a member that stands there in both spellings. */
-export const normal = (value: unknown, message: Message, path: string): unknown => {
+/**
+ * A message in camelCase without nulls: itself where it is that already, as the vendor's own libraries write it. Throws (inside
+ * `reading`) for a member that stands there in both spellings.
+ */
+export const normal = (value: unknown, message: Message, path: string): unknown => isNormal(value, message) ? value : respelled(value, message, path)
+
+const isNormal = (value: unknown, message: Message): boolean => {
+  if (!isRecord(value)) return true
+  for (const name in value) {
+    const inner = value[name]
+    if (inner === null) return false
+    const type = Object.hasOwn(message, name) ? message[name] : undefined
+    if (type === undefined) {
+      if (name.includes("_")) return false
+    } else if (type !== null && !(isList(type) ? isNormalList(inner, type[0]) : isNormal(inner, type))) return false
+  }
+  return true
+}
+
+const isNormalList = (value: unknown, message: Message): boolean => !Array.isArray(value) || value.every((item) => isNormal(item, message))
+
+const respelled = (value: unknown, message: Message, path: string): unknown => {
   if (!isRecord(value)) return value
   const out: Record<string, unknown> = {}
   for (const [written, inner] of Object.entries(value)) {
@@ -82,7 +102,7 @@ const put = (out: Record<string, unknown>, name: string, value: unknown): void =
 const isList = (type: Message | readonly [Message]): type is readonly [Message] => Array.isArray(type)
 
 const list = (value: unknown, message: Message, path: string): unknown =>
-  Array.isArray(value) ? value.map((item: unknown, i) => message === content && isPlainContent(item) ? item : normal(item, message, `${path}[${i}]`)) : value
+  Array.isArray(value) ? value.map((item: unknown, i) => normal(item, message, `${path}[${i}]`)) : value
 
 /** Members that a message does not know, as they were written. */
 export const strangers = (value: Readonly<Record<string, unknown>>, message: Message): ReadonlyArray<string> =>

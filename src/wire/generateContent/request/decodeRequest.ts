@@ -18,8 +18,9 @@ import * as Spelling from "#src/wire/generateContent/spelling.ts"
 const decode = sparing(decoder(WireGenerateContent.Request), "contents", Spelling.isPlainContent)
 
 /** Members that say which kind a part is; the union of the wire schema. */
-const dataMembers = ["text", "inlineData", "fileData", "functionCall", "functionResponse"] as const
+const dataMembers = new Set(["text", "inlineData", "fileData", "functionCall", "functionResponse"])
 /** Members that stand beside the data. */
+const partHints = ["mediaResolution", "partMetadata"]
 const partAttributes = new Set(["thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata"])
 
 export const decodeRequest = (body: Json): Conversation | PublicError => {
@@ -82,9 +83,8 @@ const readContents = (contents: WireGenerateContent.Request["contents"], raw: un
     const parts: Array<ContentPart> = []
     const rawParts: unknown = isRecord(rawContent) ? rawContent["parts"] : undefined
     content.parts.forEach((part, j) => {
-      const at = `${path}.parts[${j}]`
       const rawPart: unknown = Array.isArray(rawParts) ? rawParts[j] : undefined
-      const read = readPart(part, isRecord(rawPart) ? rawPart : {}, at, { isModel, callId: `call_${i}_${j}`, calls }, extras)
+      const read = readPart(part, isRecord(rawPart) ? rawPart : {}, { isModel, content: i, part: j, calls }, extras)
       if (read.kind === "toolResult") results.push(read)
       else parts.push(read)
     })
@@ -114,37 +114,49 @@ const joined = (parts: ReadonlyArray<ContentPart>): ReadonlyArray<ContentPart> =
 
 interface PartContext {
   readonly isModel: boolean
-  /** The id that a call without one is given: the same for the same position, so that a later request pairs up again. */
-  readonly callId: string
+  /** Where the part stands among the contents, and among the parts of its content. */
+  readonly content: number
+  readonly part: number
   readonly calls: OpenCalls
 }
 
-const readPart = (part: WireGenerateContent.Part, raw: Json, at: string, { callId, calls, isModel }: PartContext, extras: Array<Extra>): ContentPart => {
-  const present = dataMembers.filter((member) => part[member] !== undefined)
-  const other = Object.keys(raw).filter((member) => !partAttributes.has(member) && !dataMembers.some((known) => known === member))
-  if (present.length + other.length !== 1) {
-    throw invalid(at, `${at} must hold exactly one of text, inlineData, fileData, functionCall, functionResponse.`)
+/** The one member that says what a part is; null when there is none, or more than one. */
+const dataMember = (raw: Json): string | null => {
+  let found: string | null = null
+  for (const member in raw) {
+    if (partAttributes.has(member)) continue
+    if (found !== null) return null
+    found = member
   }
+  return found
+}
+
+const readPart = (part: WireGenerateContent.Part, raw: Json, context: PartContext, extras: Array<Extra>): ContentPart => {
+  const { calls, isModel } = context
+  const at = () => `contents[${context.content}].parts[${context.part}]`
+  const member = dataMember(raw)
+  if (member === null) throw invalid(at(), `${at()} must hold exactly one of text, inlineData, fileData, functionCall, functionResponse.`)
   // The vendor clips and samples a video by it: without it the model sees another one.
-  if (raw["videoMetadata"] !== undefined) extras.push({ field: `${at}.videoMetadata`, weight: "essential", value: raw["videoMetadata"] })
-  for (const hint of ["mediaResolution", "partMetadata"]) {
-    if (raw[hint] !== undefined) extras.push({ field: `${at}.${hint}`, weight: "hint", value: raw[hint] })
+  if (raw["videoMetadata"] !== undefined) extras.push({ field: `${at()}.videoMetadata`, weight: "essential", value: raw["videoMetadata"] })
+  for (const hint of partHints) {
+    if (raw[hint] !== undefined) extras.push({ field: `${at()}.${hint}`, weight: "hint", value: raw[hint] })
   }
-  if (present.length === 0) return opaquePart(raw, other[0] ?? "", at, isModel)
+  if (!dataMembers.has(member)) return opaquePart(raw, member, at(), isModel)
   const signature = part.thoughtSignature === undefined ? null : open(part.thoughtSignature, "generateContent")
   if (part.text !== undefined) {
     if (part.thought !== true) return textPart(part.text, signature)
-    if (!isModel) throw invalid(`${at}.thought`, `Field '${at}.thought': only the model thinks.`)
+    if (!isModel) throw invalid(`${at()}.thought`, `Field '${at()}.thought': only the model thinks.`)
     return { kind: "reasoning", text: part.text, summary: true, signature, id: null, redacted: part.text === "" && signature?.family === "messages" }
   }
   if (part.functionCall !== undefined) {
-    if (!isModel) throw invalid(`${at}.functionCall`, `Field '${at}.functionCall': only content of role 'model' calls functions.`)
-    const { args, id = callId, name } = part.functionCall
+    if (!isModel) throw invalid(`${at()}.functionCall`, `Field '${at()}.functionCall': only content of role 'model' calls functions.`)
+    // The same id for the same place, so that a later request pairs up again.
+    const { args, id = `call_${context.content}_${context.part}`, name } = part.functionCall
     calls.push({ id, name })
     return { kind: "toolCall", id, name, arguments: JSON.stringify(args ?? {}), custom: false, cache: null, signature } satisfies ToolCallPart
   }
   if (part.functionResponse !== undefined) {
-    if (isModel) throw invalid(`${at}.functionResponse`, `Field '${at}.functionResponse': content of role 'model' answers no functions.`)
+    if (isModel) throw invalid(`${at()}.functionResponse`, `Field '${at()}.functionResponse': content of role 'model' answers no functions.`)
     return readResult(part.functionResponse, calls, at)
   }
   return mediumOf(part, signature, at)
@@ -156,23 +168,23 @@ const opaquePart = (raw: Json, member: string, at: string, isModel: boolean): Op
   fallback: isModel || /^(?:executableCode|codeExecutionResult|toolCall|toolResponse)$/.test(member) ? hostedText(member, raw[member]) : null
 })
 
-const mediumOf = (part: Pick<WireGenerateContent.Part, "inlineData" | "fileData">, signature: TextPart["signature"], at: string): MediaPart => {
+const mediumOf = (part: Pick<WireGenerateContent.Part, "inlineData" | "fileData">, signature: TextPart["signature"], at: () => string): MediaPart => {
   if (part.inlineData !== undefined) {
     const data = standardBase64(part.inlineData.data)
-    if (data === null) throw invalid(`${at}.inlineData.data`, `Field '${at}.inlineData.data' must be base64.`)
+    if (data === null) throw invalid(`${at()}.inlineData.data`, `Field '${at()}.inlineData.data' must be base64.`)
     return ofInline(data === part.inlineData.data ? part.inlineData : { ...part.inlineData, data }, signature)
   }
   if (part.fileData !== undefined) return ofFile(part.fileData, signature)
-  throw invalid(at, `${at} must hold inlineData or fileData.`)
+  throw invalid(at(), `${at()} must hold inlineData or fileData.`)
 }
 
 /** A response without an id answers the oldest open call of its name; one that answers none keeps what it said and is refused later. */
-const readResult = (wire: NonNullable<WireGenerateContent.Part["functionResponse"]>, calls: OpenCalls, at: string): ToolResultPart => {
+const readResult = (wire: NonNullable<WireGenerateContent.Part["functionResponse"]>, calls: OpenCalls, at: () => string): ToolResultPart => {
   const byId = wire.id === undefined ? -1 : calls.findIndex((call) => call.id === wire.id)
   const index = byId === -1 ? calls.findIndex((call) => call.name === wire.name) : byId
   const [call] = index === -1 ? [] : calls.splice(index, 1)
   const { isError, text } = resultText(wire.response ?? {})
-  const media = (wire.parts ?? []).map((part, k) => mediumOf(part, null, `${at}.functionResponse.parts[${k}]`))
+  const media = (wire.parts ?? []).map((part, k) => mediumOf(part, null, () => `${at()}.functionResponse.parts[${k}]`))
   return {
     kind: "toolResult", id: call?.id ?? wire.id ?? wire.name, name: wire.name, isError, cache: null,
     content: [...(text === "" && media.length > 0 ? [] : [textPart(text)]), ...media]
