@@ -27,7 +27,13 @@ export interface CacheControl {
 
 /** Where the bytes of a medium are. `base64` data is passed on as it came, without line breaks or a `data:` prefix. */
 export type Source =
-  | { readonly kind: "base64"; readonly mediaType: string; readonly data: string }
+  | {
+    readonly kind: "base64"
+    readonly mediaType: string
+    readonly data: string
+    /** The reader found base64 and nothing else: a long one need not be looked through again. */
+    readonly checked?: true
+  }
   | { readonly kind: "url"; readonly url: string; readonly mediaType: string | null }
   /** An id of the vendor's own file store; means nothing to another vendor. */
   | { readonly kind: "file"; readonly family: FamilyName; readonly id: string; readonly mediaType: string | null }

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest"
 import type { Conversation } from "#schemas/wire/conversation.ts"
 import { PublicError } from "#schemas/errors.ts"
 import * as Formats from "#src/wire/formats.ts"
+import { promptOf } from "#bench/micro/translate/prompts.ts"
 import * as LiteralRanges from "#src/wire/json/literalRanges.ts"
 import type { TargetTraits } from "#src/wire/WireFormat.ts"
 import { writeRequest } from "#src/wire/writeRequest.ts"
@@ -147,5 +148,25 @@ describe("literal ranges", () => {
     expect(find('{"a":"longer', { a: "longer" })).toBeNull()
     expect(find("", { a: "longer" })).toBeNull()
     expect(find(`{"a":${"[".repeat(20_000)}${"]".repeat(20_000)}}`)).toBeNull()
+  })
+})
+
+describe.each(Formats.clients.filter(({ name }) => name !== "completions"))("an image of $name that is not quite base64", (face) => {
+  const spoilt = { "a quote": '"', "a line end": "\n", "an escape": "\\u0022", "a wide character": "\u0141", "the URL alphabet": "-_", "padding inside": "=" }
+
+  it.each(Object.entries(spoilt))("holds %s: it is refused, or written as its codec writes it", (_, piece) => {
+    const prompt = promptOf(face.name, "image", 9_000)
+    const text = JSON.stringify(prompt)
+    const at = text.indexOf("image", 40) + 3_000
+    const body = Buffer.from(text.slice(0, at) + JSON.stringify(piece).slice(1, -1) + text.slice(at))
+    const parsed = JSON.parse(body.toString("utf8")) as Record<string, unknown>
+    const conversation = face.decodeRequest(parsed)
+    if (conversation instanceof PublicError) return expect(conversation.status).toBe(400)
+    for (const family of families) {
+      const written = writeRequest(conversation, { body, parsed }, Formats.family(family), traits)
+      const encoded = Formats.family(family).encodeRequest(conversation, traits)
+      if (written instanceof PublicError || encoded instanceof PublicError) throw new Error("refused")
+      expect(JSON.parse(written.body.toString("utf8"))).toEqual(JSON.parse(encoded.body))
+    }
   })
 })

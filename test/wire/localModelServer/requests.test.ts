@@ -86,9 +86,9 @@ describe("requests of a local model server", () => {
   it("knows an image's type by its first bytes and takes a data URI's word", () => {
     const types = (images: ReadonlyArray<string>) => conversation({ model: "m", messages: [{ role: "user", images }] }).turns[0]?.parts.map((part) => part.kind === "image" && part.source)
     expect(types(["/9j/4AAQ", "R0lGODlh", "UklGRgAA", "data:image/webp;base64,AAAA", "iVBORw0K\nGgoAAAAN"])).toEqual([
-      { kind: "base64", mediaType: "image/jpeg", data: "/9j/4AAQ" }, { kind: "base64", mediaType: "image/gif", data: "R0lGODlh" },
-      { kind: "base64", mediaType: "image/webp", data: "UklGRgAA" }, { kind: "base64", mediaType: "image/webp", data: "AAAA" },
-      { kind: "base64", mediaType: "image/png", data: "iVBORw0KGgoAAAAN" }
+      { kind: "base64", mediaType: "image/jpeg", data: "/9j/4AAQ", checked: true }, { kind: "base64", mediaType: "image/gif", data: "R0lGODlh", checked: true },
+      { kind: "base64", mediaType: "image/webp", data: "UklGRgAA", checked: true }, { kind: "base64", mediaType: "image/webp", data: "AAAA", checked: true },
+      { kind: "base64", mediaType: "image/png", data: "iVBORw0KGgoAAAAN", checked: true }
     ])
   })
 })

@@ -111,7 +111,7 @@ const audioSource = (audio: { readonly data: string; readonly format: string }, 
   if (uri !== null) return uri
   const data = Media.base64Of(audio.data)
   if (data === null) throw invalid(`${path}.data`, `Field '${path}.data' must be base64.`)
-  return { kind: "base64", mediaType: Media.audioTypeOf(audio.format), data }
+  return { kind: "base64", mediaType: Media.audioTypeOf(audio.format), data, checked: true }
 }
 
 interface WireFile {
@@ -129,7 +129,7 @@ const fileOf = (file: WireFile, cache: CacheControl | null, path: string): Media
   const data = Media.base64Of(file.file_data)
   const source: MediaPart["source"] = data === null
     ? Media.sourceOfUrl(file.file_data, `${path}.file_data`)
-    : { kind: "base64", mediaType: Media.typeOfFileName(name ?? ""), data }
+    : { kind: "base64", mediaType: Media.typeOfFileName(name ?? ""), data, checked: true }
   return Media.media(Media.kindOf(source, "document"), source, { name, cache })
 }
 

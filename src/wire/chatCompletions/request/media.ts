@@ -7,6 +7,7 @@ export interface Base64Source {
   readonly kind: "base64"
   readonly mediaType: string
   readonly data: string
+  readonly checked: true
 }
 
 const longestHeader = 256
@@ -23,10 +24,10 @@ export const parseDataUri = (uri: string): Base64Source | null => {
   const payload = uri.slice(comma + 1)
   if (header.slice(1).some((word) => word.trim().toLowerCase() === "base64")) {
     const data = base64Of(payload)
-    return data === null ? null : { kind: "base64", mediaType: mediaType === "" ? "application/octet-stream" : mediaType, data }
+    return data === null ? null : { kind: "base64", mediaType: mediaType === "" ? "application/octet-stream" : mediaType, data, checked: true }
   }
   try {
-    return { kind: "base64", mediaType: mediaType === "" ? "text/plain" : mediaType, data: Buffer.from(decodeURIComponent(payload)).toString("base64") }
+    return { kind: "base64", mediaType: mediaType === "" ? "text/plain" : mediaType, data: Buffer.from(decodeURIComponent(payload)).toString("base64"), checked: true }
   } catch {
     return null
   }

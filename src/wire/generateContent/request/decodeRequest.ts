@@ -172,7 +172,7 @@ const mediumOf = (part: Pick<WireGenerateContent.Part, "inlineData" | "fileData"
   if (part.inlineData !== undefined) {
     const data = standardBase64(part.inlineData.data)
     if (data === null) throw invalid(`${at()}.inlineData.data`, `Field '${at()}.inlineData.data' must be base64.`)
-    return ofInline(data === part.inlineData.data ? part.inlineData : { ...part.inlineData, data }, signature)
+    return ofInline({ ...part.inlineData, data, checked: true }, signature)
   }
   if (part.fileData !== undefined) return ofFile(part.fileData, signature)
   throw invalid(at(), `${at()} must hold inlineData or fileData.`)

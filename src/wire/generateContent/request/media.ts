@@ -41,6 +41,8 @@ export interface InlineData {
   /** Standard base64. */
   readonly data: string
   readonly displayName?: string
+  /** As in a base64 source. */
+  readonly checked?: true
 }
 
 export interface FileData {
@@ -50,7 +52,7 @@ export interface FileData {
 }
 
 export const ofInline = (inline: InlineData, signature: Signature | null): MediaPart =>
-  medium(kindOf(inline.mimeType), { kind: "base64", mediaType: inline.mimeType, data: inline.data }, inline.displayName ?? null, signature)
+  medium(kindOf(inline.mimeType), { kind: "base64", mediaType: inline.mimeType, data: inline.data, ...(inline.checked === true ? { checked: true } : {}) }, inline.displayName ?? null, signature)
 
 export const ofFile = (file: FileData, signature: Signature | null): MediaPart => {
   const url = file.fileUri

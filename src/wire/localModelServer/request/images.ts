@@ -11,7 +11,7 @@ const dataUri = /^data:([^;,]*)(?:;[^,]*)?;base64,/
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/
 
 const part = (mediaType: string, data: string): MediaPart => ({
-  kind: "image", source: { kind: "base64", mediaType, data }, detail: null, name: null, context: null, citations: null, cache: null, signature: null
+  kind: "image", source: { kind: "base64", mediaType, data, checked: true }, detail: null, name: null, context: null, citations: null, cache: null, signature: null
 })
 
 /** An image of the wire; null when the text is no base64. A `data:` prefix is understood though the vendor has none. */

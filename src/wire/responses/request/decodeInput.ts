@@ -223,7 +223,8 @@ const urlSource = (url: string, path: string): MediaPart["source"] => {
   const head = dataUri.exec(url)
   if (head === null || head[1] === "") throw invalid(path, `Field '${path}' must be a data URI of the form 'data:<media type>;base64,<data>'.`)
   const data = url.slice(head[0].length)
-  return { kind: "base64", mediaType: head[1]!.toLowerCase(), data: Base64.isSurely(data) ? data : data.replace(/\s+/g, "") }
+  const source = { kind: "base64" as const, mediaType: head[1]!.toLowerCase() }
+  return Base64.isSurely(data) ? { ...source, data, checked: true } : { ...source, data: data.replace(/\s+/g, "") }
 }
 
 /** Lifetimes are the vendor's own words; only those that another cache knows are kept. */
