@@ -61,6 +61,6 @@ const partsOf = (message: Body): Array<ContentPart> => {
   if (spoken !== "") parts.push({ kind: "text", text: spoken, cache: null, annotations, signature: thoughtSignature(message["extra_content"]) })
   const data = audio === null ? "" : stringAt(audio, "data")
   if (data !== "") parts.push(media("audio", { kind: "base64", mediaType: "audio/wav", data }))
-  parts.push(...imagesOf(message))
+  for (const image of imagesOf(message)) parts.push(image)
   return parts
 }

@@ -90,7 +90,7 @@ export const decodeAnswer: UpstreamCodec["decodeAnswer"] = (body) => {
   }
   if (typeof content === "string" && content !== "") parts.push(...contentOf(content, parts.length > 0))
   const calls = callsOf(body, message, 0)
-  parts.push(...imagesOf(message), ...calls)
+  for (const part of [...imagesOf(message), ...calls]) parts.push(part)
   return {
     id: null,
     model: typeof body["model"] === "string" ? body["model"] : null,

@@ -80,7 +80,8 @@ export class AnswerBuilder implements StreamSink {
   }
 
   logprobs(choice: number, entries: ReadonlyArray<TokenLogprob>): void {
-    (this.at(choice).logprobs ??= []).push(...entries)
+    const list = this.at(choice).logprobs ??= []
+    for (const entry of entries) list.push(entry)
   }
 
   media(choice: number, part: MediaPart): void {

@@ -6,6 +6,8 @@ import type { Conversation, Tool } from "#schemas/wire/conversation.ts"
 
 const legal = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/
 const longest = 64
+/** What of a name no number takes the place of. */
+const alwaysKept = 54
 
 /** What a name in an answer stands for. */
 export interface Meant {
@@ -23,6 +25,8 @@ const nameOf = (tool: Tool): string | null => tool.kind === "hosted" ? null : to
 export class ToolNames {
   private readonly written = new Map<string, string>()
   private readonly taken = new Set<string>()
+  /** The number to try next, by the beginning of a name: many names that are rewritten to one take each their own at once. */
+  private readonly numbers = new Map<string, number>()
 
   constructor({ tools, turns }: Pick<Conversation, "tools" | "turns">) {
     // What is legal keeps its name, whatever stands before it.
@@ -47,11 +51,13 @@ export class ToolNames {
   private fresh(name: string): string {
     const plain = name.replace(/[^a-zA-Z0-9_-]/g, "_")
     const stem = /^[a-zA-Z_]/.test(plain) ? plain : `_${plain}`
-    for (let i = 1; ; i++) {
+    const beginning = stem.slice(0, alwaysKept)
+    for (let i = 1; ; i = Math.max(i + 1, this.numbers.get(beginning) ?? 0)) {
       const tail = i === 1 && stem.length <= longest ? "" : `_${i}`
       const written = `${stem.slice(0, longest - tail.length)}${tail}`
       if (this.taken.has(written)) continue
       this.taken.add(written)
+      if (i > 1) this.numbers.set(beginning, i + 1)
       return written
     }
   }

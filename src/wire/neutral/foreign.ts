@@ -45,15 +45,15 @@ const toolOf = (tool: Exclude<Tool, { readonly kind: "hosted" }>, names: ToolNam
 
 /** What is left of the choice when the vendor's own tools are gone. */
 const choiceOf = ({ format, toolChoice: choice, tools }: Conversation, kept: ReadonlyArray<Tool>, names: ToolNames): ToolChoice | null => {
+  if (choice === null) return null
   const at = format === "generateContent" ? "toolConfig.functionCallingConfig" : "tool_choice"
   const refuse = (what: string): never => {
     throw unsayable(at, `it forces ${what}, which only its own vendor runs.`)
   }
-  const isHosted = (name: string): boolean =>
-    !kept.some((tool) => tool.kind !== "hosted" && tool.name === name) &&
-    tools.some((tool) => tool.kind === "hosted" && (tool.type === name || namedBy(tool.value) === name))
-  switch (choice?.kind) {
-    case undefined: return null
+  const keptNames = new Set(kept.map((tool) => tool.kind === "hosted" ? null : tool.name))
+  const hosted = new Set(tools.flatMap((tool) => tool.kind === "hosted" ? [tool.type, namedBy(tool.value)] : []))
+  const isHosted = (name: string): boolean => !keptNames.has(name) && hosted.has(name)
+  switch (choice.kind) {
     case "hosted": return refuse(`the tool '${choice.type.slice(0, 64)}'`)
     case "tool": return isHosted(choice.name) ? refuse(`the tool '${choice.name.slice(0, 64)}'`) : { kind: "tool", name: names.of(choice.name) }
     case "allowed": {

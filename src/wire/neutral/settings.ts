@@ -30,10 +30,14 @@ export const reading = <A>(read: () => A): A | PublicError => {
 
 /** What was left out, in the client's own field names, each once and in order. */
 export class Omitted {
-  readonly fields: Array<string> = []
+  private readonly noted = new Set<string>()
+
+  get fields(): ReadonlyArray<string> {
+    return [...this.noted]
+  }
 
   add(field: string): void {
-    if (!this.fields.includes(field)) this.fields.push(field)
+    this.noted.add(field)
   }
 
   /** Leaves out every hint of the client's own format and refuses the first essential field. */

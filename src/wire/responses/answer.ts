@@ -77,7 +77,7 @@ const itemParts = (item: Value, path: string, logprobs: Array<TokenLogprob>): Re
       return recordsAt(item, "content").map((part, i): ContentPart => {
         if (part["type"] === "refusal") return { kind: "refusal", text: wordAt(part, "refusal") ?? "" }
         if (part["type"] !== "output_text" && part["type"] !== "text") return { kind: "opaque", format: "responses", field: `${path}.content[${i}]`, value: part, listed: "output[].content[]", fallback: "" }
-        logprobs.push(...logprobsOf(part["logprobs"]))
+        for (const entry of logprobsOf(part["logprobs"])) logprobs.push(entry)
         return { ...text(wordAt(part, "text") ?? ""), annotations: annotationsOf(part) }
       })
     case "function_call":

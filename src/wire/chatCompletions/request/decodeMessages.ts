@@ -1,6 +1,6 @@
 /** A client's chat messages as neutral turns. */
 import * as WireChatCompletions from "#schemas/wire/chatCompletions.ts"
-import type { CacheControl, MediaPart, ContentPart, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
+import type { CacheControl, MediaPart, ContentPart, ReasoningPart, Signature, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import { readAnnotations } from "#src/wire/chatCompletions/annotations.ts"
 import * as Media from "./media.ts"
 import { readReasoning, reasoningPart, thoughtSignature } from "#src/wire/chatCompletions/reasoning.ts"
@@ -160,28 +160,31 @@ const assistantParts = (message: WireChatCompletions.AssistantMessage, path: str
     const { name } = message.function_call
     parts.push(callPart(legacy.add(name, at), name, message.function_call.arguments ?? ""))
   }
-  signCalls(parts)
-  if (parts.length === 0) {
-    if (content === undefined || content === null) {
-      throw invalid(`${path}.content`, `Field '${path}.content' must be a string or an array of parts when the message calls no tool.`)
-    }
-    parts.push(textPart(""))
+  if (parts.length > 0) return signCalls(parts)
+  if (content === undefined || content === null) {
+    throw invalid(`${path}.content`, `Field '${path}.content' must be a string or an array of parts when the message calls no tool.`)
   }
-  return parts
+  return [textPart("")]
 }
 
 /** Details under the id of a call are that call's signature. */
-const signCalls = (parts: Array<ContentPart>): void => {
-  for (let i = parts.length - 1; i >= 0; i--) {
-    const part = parts[i]
-    if (part?.kind !== "reasoning" || part.text !== "" || part.id === null || part.signature === null) continue
-    const at = parts.findIndex((one) => one.kind === "toolCall" && one.id === part.id)
-    const call = parts[at]
-    if (call?.kind !== "toolCall") continue
-    parts[at] = { ...call, signature: call.signature ?? part.signature }
-    parts.splice(i, 1)
-  }
+const signCalls = (parts: ReadonlyArray<ContentPart>): Array<ContentPart> => {
+  const signatures = new Map<string, Signature>()
+  for (const part of parts) if (isDetail(part)) signatures.set(part.id, part.signature)
+  if (signatures.size === 0) return [...parts]
+  const signed = new Set<string>()
+  const out = parts.map((part) => {
+    if (part.kind !== "toolCall" || signed.has(part.id)) return part
+    const signature = signatures.get(part.id)
+    if (signature === undefined) return part
+    signed.add(part.id)
+    return { ...part, signature: part.signature ?? signature }
+  })
+  return out.filter((part) => !isDetail(part) || !signed.has(part.id))
 }
+
+const isDetail = (part: ContentPart): part is ReasoningPart & { readonly id: string; readonly signature: Signature } =>
+  part.kind === "reasoning" && part.text === "" && part.id !== null && part.signature !== null
 
 const assistantPart = (part: WireChatCompletions.Part, path: string): ReadonlyArray<ContentPart> => {
   if (!WireChatCompletions.isKnownPart(part)) return [opaque(part, path, "assistant")]

@@ -35,7 +35,7 @@ export class MessageWriter {
           messages.push(this.assistant(turn))
           break
         case "tool":
-          messages.push(...this.results(turn))
+          for (const result of this.results(turn)) messages.push(result)
       }
     }
     return messages

@@ -104,8 +104,9 @@ const writeGrammar = (format: unknown): unknown => {
 }
 
 const choiceOf = (choice: ToolChoice, tools: ReadonlyArray<Tool>): unknown => {
+  const byName = new Map(tools.toReversed().flatMap((tool) => tool.kind === "hosted" ? [] : [[tool.name, tool] as const]))
   const reference = (name: string): unknown => {
-    const tool = tools.find((one) => one.kind !== "hosted" && one.name === name)
+    const tool = byName.get(name)
     if (tool === undefined) throw invalid("tool_choice", `Field 'tool_choice' names the tool '${name.slice(0, 64)}', which the request does not declare.`)
     return tool.kind === "custom" ? { type: "custom", custom: { name } } : { type: "function", function: { name } }
   }

@@ -7,6 +7,7 @@ import * as WireGenerateContent from "#schemas/wire/generateContent.ts"
 import { isRecord } from "#src/wire/json/json.ts"
 import { decoder, sparing } from "#src/wire/neutral/decoding.ts"
 import { hostedText } from "#src/wire/neutral/hostedText.ts"
+import { OpenCalls } from "#src/wire/neutral/toolPairs.ts"
 import { invalid, none, reading } from "#src/wire/neutral/settings.ts"
 import { open } from "#src/wire/signatures.ts"
 import type { Json } from "#src/wire/WireFormat.ts"
@@ -60,12 +61,14 @@ const systemTurn = (wire: WireGenerateContent.Request): ReadonlyArray<Turn> =>
     ? []
     : [{ role: "system", parts: wire.systemInstruction.parts.map((part) => textPart(part.text)), name: null, path: "systemInstruction" }]
 
-/** Calls of the newest model content that nothing answered yet. */
-type OpenCalls = Array<{ readonly id: string; readonly name: string }>
+interface OpenTurn extends Turn {
+  readonly parts: Array<ContentPart>
+}
 
 const readContents = (contents: WireGenerateContent.Request["contents"], raw: unknown, extras: Array<Extra>): ReadonlyArray<Turn> => {
-  const turns: Array<Turn> = []
-  let calls: OpenCalls = []
+  const turns: Array<OpenTurn> = []
+  /** Of the newest contents of the model. */
+  let calls = new OpenCalls()
   contents.forEach((content, i) => {
     const path = `contents[${i}]`
     const rawContent: unknown = Array.isArray(raw) ? raw[i] : undefined
@@ -73,10 +76,9 @@ const readContents = (contents: WireGenerateContent.Request["contents"], raw: un
     const last = turns[turns.length - 1]
     // SDKs keep the chunks of a streamed answer as contents of their own.
     const before = isModel && last?.role === "assistant" ? last : null
-    if (isModel && before === null) calls = []
+    if (isModel && before === null) calls = new OpenCalls()
     if (before === null && Spelling.isPlainContent(rawContent)) {
-      const texts = rawContent.parts.map(({ text }) => textPart(text))
-      turns.push({ role: isModel ? "assistant" : "user", parts: isModel ? joined(texts) : texts, name: null, path })
+      turns.push({ role: isModel ? "assistant" : "user", parts: rawContent.parts.map(({ text }) => textPart(text)), name: null, path })
       return
     }
     const results: Array<ToolResultPart> = []
@@ -88,13 +90,14 @@ const readContents = (contents: WireGenerateContent.Request["contents"], raw: un
       if (read.kind === "toolResult") results.push(read)
       else parts.push(read)
     })
-    if (before !== null) turns[turns.length - 1] = { ...before, parts: joined([...before.parts, ...parts]) }
-    else {
+    if (before !== null) {
+      for (const part of parts) before.parts.push(part)
+    } else {
       if (results.length > 0) turns.push({ role: "tool", parts: results, name: null, path })
-      if (parts.length > 0) turns.push({ role: isModel ? "assistant" : "user", parts: isModel ? joined(parts) : parts, name: null, path })
+      if (parts.length > 0) turns.push({ role: isModel ? "assistant" : "user", parts, name: null, path })
     }
   })
-  return turns
+  return turns.map((turn) => turn.role === "assistant" && turn.parts.length > 1 ? { ...turn, parts: joined(turn.parts) } : turn)
 }
 
 /** Pieces of one text or thought are one part again; the signature may have come with an empty last piece. */
@@ -152,7 +155,7 @@ const readPart = (part: WireGenerateContent.Part, raw: Json, context: PartContex
     if (!isModel) throw invalid(`${at()}.functionCall`, `Field '${at()}.functionCall': only content of role 'model' calls functions.`)
     // The same id for the same place, so that a later request pairs up again.
     const { args, id = `call_${context.content}_${context.part}`, name } = part.functionCall
-    calls.push({ id, name })
+    calls.add(id, name)
     return { kind: "toolCall", id, name, arguments: JSON.stringify(args ?? {}), custom: false, cache: null, signature } satisfies ToolCallPart
   }
   if (part.functionResponse !== undefined) {
@@ -180,9 +183,8 @@ const mediumOf = (part: Pick<WireGenerateContent.Part, "inlineData" | "fileData"
 
 /** A response without an id answers the oldest open call of its name; one that answers none keeps what it said and is refused later. */
 const readResult = (wire: NonNullable<WireGenerateContent.Part["functionResponse"]>, calls: OpenCalls, at: () => string): ToolResultPart => {
-  const byId = wire.id === undefined ? -1 : calls.findIndex((call) => call.id === wire.id)
-  const index = byId === -1 ? calls.findIndex((call) => call.name === wire.name) : byId
-  const [call] = index === -1 ? [] : calls.splice(index, 1)
+  const call = (wire.id === undefined ? undefined : calls.waitingOfId(wire.id)) ?? calls.waitingOfName(wire.name)
+  if (call !== undefined) call.answered = true
   const { isError, text } = resultText(wire.response ?? {})
   const media = (wire.parts ?? []).map((part, k) => mediumOf(part, null, () => `${at()}.functionResponse.parts[${k}]`))
   return {

@@ -43,8 +43,7 @@ export const encodeRequest = (given: Conversation, traits: TargetTraits): Encode
     const returned = ownExtras(context)
     const all = [...config, ...returned.config]
     if (all.length > 0) members.push(`"generationConfig":{${all.join(",")}}`)
-    members.push(...returned.top)
-    return { body: `{${members.join(",")}}`, omitted: omitted.fields }
+    return { body: `{${[...members, ...returned.top].join(",")}}`, omitted: omitted.fields }
   })
 
 // ---- contents --------------------------------------------------------------------------------------------------------------------
@@ -201,7 +200,8 @@ const putResult = (part: ToolResultPart, turn: Turn, parts: Array<object>, conte
       id: idOf(part.id, context), name: part.name ?? part.id, response: part.isError ? { error: text } : { result: text },
       parts: inside.length > 0 ? inside : undefined
     }
-  }, ...beside)
+  })
+  for (const medium of beside) parts.push(medium)
 }
 
 // ---- tools -----------------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import { type Message, Request } from "#schemas/wire/localModelServer.ts"
 import { imageOf } from "./images.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { decoder, hasOnly, sparing } from "#src/wire/neutral/decoding.ts"
+import { OpenCalls } from "#src/wire/neutral/toolPairs.ts"
 import { effortIn, invalid, none, reading } from "#src/wire/neutral/settings.ts"
 import type { Json as Body, RequestHead } from "#src/wire/WireFormat.ts"
 import * as Heads from "#src/wire/neutral/heads.ts"
@@ -40,13 +41,8 @@ export const decodeRequest = (body: Body): Conversation | PublicError => {
 
 // ---- messages ------------------------------------------------------------------------------------------------------------------------
 
-interface OpenCall {
-  readonly part: ToolCallPart
-  answered: boolean
-}
-
 const turnsOf = (messages: Request["messages"]): ReadonlyArray<Turn> => {
-  let open: ReadonlyArray<OpenCall> = []
+  let open = new OpenCalls()
   return messages.map((message, i): Turn => {
     const path = `messages[${i}]`
     const role = roles.find((known) => known === message.role.toLowerCase())
@@ -69,8 +65,11 @@ const turnsOf = (messages: Request["messages"]): ReadonlyArray<Turn> => {
       kind: "toolCall", id: call.id === undefined || call.id === null || call.id === "" ? `call_${i}_${n}` : call.id, name: call.function.name,
       arguments: JSON.stringify(call.function.arguments ?? {}), custom: false, cache: null, signature: null
     }))
-    open = calls.map((part) => ({ part, answered: false }))
-    parts.push(...calls)
+    open = new OpenCalls()
+    for (const call of calls) {
+      open.add(call.id, call.name)
+      parts.push(call)
+    }
     return { role, parts, name: null, path }
   })
 }
@@ -82,18 +81,16 @@ const imageAt = (text: string, path: string): MediaPart => {
 }
 
 /** A result and the call it answers: by id where one is given, else by name, else the first call that still waits. */
-const resultOf = (message: Message, content: ReadonlyArray<TextPart | MediaPart>, open: ReadonlyArray<OpenCall>, path: string): ContentPart => {
+const resultOf = (message: Message, content: ReadonlyArray<TextPart | MediaPart>, open: OpenCalls, path: string): ContentPart => {
   const id = message.tool_call_id ?? ""
   const name = message.tool_name ?? message.name ?? ""
-  const call = id !== ""
-    ? open.find((one) => one.part.id === id)
-    : open.find((one) => !one.answered && (name === "" || one.part.name === name))
+  const call = id !== "" ? open.ofId(id) : name === "" ? open.waiting() : open.waitingOfName(name)
   if (call === undefined) {
     const param = id !== "" ? `${path}.tool_call_id` : name !== "" ? `${path}.tool_name` : path
     throw invalid(param, `${path} holds a tool result, but no tool call that waits for one precedes it.`)
   }
   call.answered = true
-  return { kind: "toolResult", id: call.part.id, name: call.part.name, content, isError: false, cache: null }
+  return { kind: "toolResult", id: call.id, name: call.name, content, isError: false, cache: null }
 }
 
 const textPart = (text: string): TextPart => ({ kind: "text", text, cache: null, annotations: [], signature: null })

@@ -155,10 +155,10 @@ const toolsOf = (conversation: Conversation, omitted: Omitted): ReadonlyArray<ob
   if (toolChoice?.kind === "none") return []
   const forced = toolChoice !== null && (toolChoice.kind === "required" || toolChoice.kind === "tool" || (toolChoice.kind === "allowed" && toolChoice.required))
   if (forced) throw unsayable(choiceName(conversation), "a local model server decides by itself whether it calls a tool.")
-  const allowed = toolChoice?.kind === "allowed" ? toolChoice.names : null
+  const allowed = toolChoice?.kind === "allowed" ? new Set(toolChoice.names) : null
   return conversation.tools.flatMap((tool, i) => {
     const written = toolOf(tool, i, omitted)
-    return allowed === null || tool.kind !== "function" || allowed.includes(tool.name) ? [written] : []
+    return allowed === null || tool.kind !== "function" || allowed.has(tool.name) ? [written] : []
   })
 }
 

@@ -159,8 +159,8 @@ interface WireChoice {
 
 const toolsOf = (conversation: Conversation): { readonly tools: ReadonlyArray<unknown>; readonly choice: WireChoice | null } => {
   const { settings, toolChoice } = conversation
-  const allowed = toolChoice?.kind === "allowed" ? toolChoice.names : null
-  const given = allowed === null ? conversation.tools : conversation.tools.filter((tool) => tool.kind !== "hosted" && allowed.includes(tool.name))
+  const allowed = toolChoice?.kind === "allowed" ? new Set(toolChoice.names) : null
+  const given = allowed === null ? conversation.tools : conversation.tools.filter((tool) => tool.kind !== "hosted" && allowed.has(tool.name))
   const tools = given.map((tool) => wireTool(tool, conversation))
   if (tools.length === 0) {
     if (toolChoice?.kind === "required" || toolChoice?.kind === "tool" || (toolChoice?.kind === "allowed" && toolChoice.required)) {

@@ -232,7 +232,7 @@ export const encodeTurns = (turns: ReadonlyArray<Turn>, at: TurnContext, instruc
     const blocks = blocksOf(turn, at)
     if (blocks.length === 0) continue
     const last = messages[messages.length - 1]
-    if (last !== undefined && last.role === role) last.blocks.push(...blocks)
+    if (last !== undefined && last.role === role) for (const block of blocks) last.blocks.push(block)
     else messages.push({ role, blocks })
   }
   const system = systemOf(turns, at, instruction)

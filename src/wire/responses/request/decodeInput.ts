@@ -1,10 +1,10 @@
 /** `input` of a request as turns: items of the assistant in a row are one turn, results stand behind their calls. */
-import type { Annotation, CacheControl, MediaPart, Namespace, OpaquePart, ContentPart, ReasoningPart, RefusalPart, Signature, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
+import type { Annotation, CacheControl, MediaPart, OpaquePart, ContentPart, ReasoningPart, RefusalPart, Signature, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import type * as WireResponses from "#schemas/wire/responses.ts"
 import * as Base64 from "#src/wire/json/base64.ts"
 import { annotationOf } from "#src/wire/responses/annotations.ts"
 import { hostedText, isHosted, isSealedHistory } from "#src/wire/neutral/hostedText.ts"
-import { flatIn } from "./namespaces.ts"
+import type { FlatName } from "./namespaces.ts"
 import { callCarrier, opened, textCarrier } from "#src/wire/responses/reasoning.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 
@@ -20,25 +20,34 @@ interface OpenTurn extends Turn {
 /** A field of an item that no other format has. */
 export type Note = (field: string, value: unknown) => void
 
-export const turnsOf = (input: string | ReadonlyArray<WireResponses.Item>, namespaces: ReadonlyArray<Namespace>, note: Note): ReadonlyArray<Turn> => {
+export const turnsOf = (input: string | ReadonlyArray<WireResponses.Item>, flat: FlatName, note: Note): ReadonlyArray<Turn> => {
   if (typeof input === "string") return [{ role: "user", parts: [text(input)], name: null, path: "input" }]
-  const reader = new InputReader(namespaces, note)
+  const reader = new InputReader(flat, note)
   input.forEach((item, i) => reader.item(item, `input[${i}]`))
   return reader.turns
 }
 
 class InputReader {
-  readonly turns: Array<OpenTurn> = []
-  private readonly namespaces: ReadonlyArray<Namespace>
+  private readonly said: Array<OpenTurn> = []
+  /** Results behind the turn that called: the vendor lets them stand anywhere later. */
+  private readonly behind = new Map<OpenTurn, OpenTurn>()
+  private readonly flat: FlatName
   private readonly note: Note
   /** The turn in which each call stands. */
   private readonly callers = new Map<string, OpenTurn>()
   /** Signature that the next call is owed. */
   private owed: Signature | null = null
 
-  constructor(namespaces: ReadonlyArray<Namespace>, note: Note) {
-    this.namespaces = namespaces
+  constructor(flat: FlatName, note: Note) {
+    this.flat = flat
     this.note = note
+  }
+
+  get turns(): ReadonlyArray<Turn> {
+    return this.said.flatMap((turn) => {
+      const results = this.behind.get(turn)
+      return results === undefined ? [turn] : [turn, results]
+    })
   }
 
   item(item: WireResponses.Item, path: string): void {
@@ -53,7 +62,7 @@ class InputReader {
     }
     const part = opaqueItem(item, path)
     // What the client's side of a vendor's tool answered is no word of the model's.
-    if (clientItem.test(part.listed)) this.turns.push({ role: "user", parts: [part], name: null, path })
+    if (clientItem.test(part.listed)) this.said.push({ role: "user", parts: [part], name: null, path })
     else this.assistant(path).push(part)
   }
 
@@ -62,28 +71,31 @@ class InputReader {
       ? [text(item.content)]
       : item.content.map((part, i) => partOf(part, `${path}.content[${i}]`, item.role))
     if (item.phase !== undefined && item.phase !== null) this.note(`${path}.phase`, item.phase)
-    const last = this.turns[this.turns.length - 1]
-    if (item.role === "assistant" && last?.role === "assistant") last.parts.push(...parts)
-    else this.turns.push({ role: item.role, parts, name: null, path })
+    const last = this.last()
+    if (item.role !== "assistant" || last?.role !== "assistant") this.said.push({ role: item.role, parts, name: null, path })
+    else for (const part of parts) last.parts.push(part)
   }
 
   private call(id: string, name: string, namespace: string | null | undefined, args: string, custom: boolean, path: string): void {
     const parts = this.assistant(path)
     parts.push({
-      kind: "toolCall", id, name: namespace === undefined || namespace === null || namespace === "" ? name : flatIn(this.namespaces, namespace, name),
+      kind: "toolCall", id, name: namespace === undefined || namespace === null || namespace === "" ? name : this.flat(namespace, name),
       arguments: args, custom, cache: null, signature: this.owed
     } satisfies ToolCallPart)
     this.owed = null
-    this.callers.set(id, this.turns[this.turns.length - 1]!)
+    this.callers.set(id, this.last()!)
   }
 
-  /** The vendor lets an output stand anywhere behind its call; the neutral form has it in the turn directly behind. */
   private result(part: ToolResultPart, path: string): void {
-    const caller = this.callers.get(part.id)
-    const at = caller === undefined ? this.turns.length : this.turns.indexOf(caller) + 1
-    const behind = this.turns[caller === undefined ? at - 1 : at]
-    if (behind !== undefined && behind.role === "tool") behind.parts.push(part)
-    else this.turns.splice(at, 0, { role: "tool", parts: [part], name: null, path })
+    const caller = this.callers.get(part.id) ?? this.said[this.said.length - 1]
+    const results = caller === undefined || caller.role === "tool" ? caller : this.behind.get(caller)
+    if (results !== undefined) {
+      results.parts.push(part)
+      return
+    }
+    const turn: OpenTurn = { role: "tool", parts: [part], name: null, path }
+    if (caller === undefined) this.said.push(turn)
+    else this.behind.set(caller, turn)
   }
 
   private reasoning(item: Of<WireResponses.Item, "reasoning">, path: string): void {
@@ -109,11 +121,16 @@ class InputReader {
     if (part !== undefined && part.kind === "text") parts[last] = { ...part, signature }
   }
 
+  private last(): OpenTurn | undefined {
+    const last = this.said[this.said.length - 1]
+    return last === undefined ? undefined : this.behind.get(last) ?? last
+  }
+
   private assistant(path: string): Array<ContentPart> {
-    const last = this.turns[this.turns.length - 1]
+    const last = this.last()
     if (last !== undefined && last.role === "assistant") return last.parts
     const turn: OpenTurn = { role: "assistant", parts: [], name: null, path }
-    this.turns.push(turn)
+    this.said.push(turn)
     return turn.parts
   }
 }

@@ -7,7 +7,7 @@ import * as Json from "#src/wire/json/json.ts"
 import { decoder, hasOnly, sparing } from "#src/wire/neutral/decoding.ts"
 import { effortIn, invalid, none, noteUnknown, reading } from "#src/wire/neutral/settings.ts"
 import { text, turnsOf } from "./decodeInput.ts"
-import { flatIn, namespacesOf } from "./namespaces.ts"
+import { type FlatName, flatNames, namespacesOf } from "./namespaces.ts"
 import type { Json as Body, RequestHead } from "#src/wire/WireFormat.ts"
 
 const isPlain = (item: unknown): item is WireResponses.Item =>
@@ -50,13 +50,14 @@ export const decodeRequest = (body: Body): Conversation | PublicError => {
     }
     const extras: Array<Extra> = []
     const namespaces = namespacesOf(body["tools"])
-    const input = turnsOf(request.input ?? [], namespaces, (field, value) => extras.push({ field, weight: "hint", value }))
+    const flat = flatNames(namespaces)
+    const input = turnsOf(request.input ?? [], flat, (field, value) => extras.push({ field, weight: "hint", value }))
     const { instructions } = request
     const turns = isAbsent(instructions) || instructions === "" ? input : [{ role: "system" as const, parts: [text(instructions!)], name: null, path: "instructions" }, ...input]
     noteUnknown(extras, "reasoning.effort", request.reasoning?.effort, effortIn(request.reasoning?.effort))
     noteOthers(body, extras)
     return {
-      format: "responses", turns, tools: toolsOf(request.tools ?? [], body["tools"], namespaces), toolChoice: choiceOf(request.tool_choice, namespaces),
+      format: "responses", turns, tools: toolsOf(request.tools ?? [], body["tools"], flat), toolChoice: choiceOf(request.tool_choice, namespaces, flat),
       settings: settingsOf(request), extras, ...(namespaces.length === 0 ? {} : { namespaces })
     }
   })
@@ -76,14 +77,14 @@ const isTool = <T extends string>(tool: WireResponses.Tool, type: T): tool is Of
 type Member = Of<"namespace">["tools"][number]
 const isMember = <T extends string>(tool: Member, type: T): tool is Extract<Member, { readonly type: T }> => tool["type"] === type
 
-const toolsOf = (tools: ReadonlyArray<WireResponses.Tool>, raw: unknown, namespaces: ReadonlyArray<Namespace>): ReadonlyArray<Tool> =>
+const toolsOf = (tools: ReadonlyArray<WireResponses.Tool>, raw: unknown, flat: FlatName): ReadonlyArray<Tool> =>
   tools.flatMap((tool, i): ReadonlyArray<Tool> => {
     if (isTool(tool, "function") || isTool(tool, "command")) return [functionTool(tool, tool.name)]
     if (isTool(tool, "custom")) return [customTool(tool, tool.name)]
     if (isTool(tool, "namespace")) {
       return tool.tools.map((one): Tool =>
-        isMember(one, "custom") ? customTool(one, flatIn(namespaces, tool.name, one.name))
-          : isMember(one, "function") ? functionTool(one, flatIn(namespaces, tool.name, one.name))
+        isMember(one, "custom") ? customTool(one, flat(tool.name, one.name))
+          : isMember(one, "function") ? functionTool(one, flat(tool.name, one.name))
           : hostedTool(one))
     }
     return [hostedTool((raw as ReadonlyArray<Body>)[i] ?? tool)]
@@ -96,11 +97,11 @@ const functionTool = (tool: Omit<Of<"function">, "type">, name: string): Functio
 
 const customTool = (tool: Of<"custom">, name: string): CustomTool => ({ kind: "custom", name, description: tool.description ?? null, format: tool.format ?? null })
 
-const choiceOf = (choice: WireResponses.Request["tool_choice"], namespaces: ReadonlyArray<Namespace>): ToolChoice | null => {
+const choiceOf = (choice: WireResponses.Request["tool_choice"], namespaces: ReadonlyArray<Namespace>, flatName: FlatName): ToolChoice | null => {
   if (choice === null || choice === undefined) return null
   if (typeof choice === "string") return { kind: choice }
   const { mode, name, namespace, tools, type } = choice as ChoiceObject
-  const flat = (one: string, within: unknown): string => typeof within === "string" && within !== "" ? flatIn(namespaces, within, one) : one
+  const flat = (one: string, within: unknown): string => typeof within === "string" && within !== "" ? flatName(within, one) : one
   if ((type === "function" || type === "custom") && name !== undefined) return { kind: "tool", name: flat(name, namespace) }
   if (type !== "allowed_tools" || tools === undefined) return { kind: "hosted", type, value: choice }
   const names = tools.flatMap((tool): ReadonlyArray<string> => {

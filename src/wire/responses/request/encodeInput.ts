@@ -139,6 +139,7 @@ export class InputWriter {
       if (content.length > 0) this.items.push({ type: "message", role: "assistant", content })
       content = []
     }
+    const lastOther = turn.parts.findLastIndex((part) => part.kind !== "reasoning")
     for (let i = 0; i < turn.parts.length; i++) {
       const part = turn.parts[i]!
       switch (part.kind) {
@@ -152,7 +153,7 @@ export class InputWriter {
         case "reasoning": {
           flush()
           // The vendor refuses a reasoning item that nothing of the same turn follows.
-          const item = turn.parts.slice(i + 1).some((later) => later.kind !== "reasoning") ? this.thought(part, turn.parts[i + 1]) : null
+          const item = i < lastOther ? this.thought(part, turn.parts[i + 1]) : null
           if (item !== null) this.items.push(item)
           break
         }

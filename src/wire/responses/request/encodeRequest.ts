@@ -76,6 +76,7 @@ const writeTools = (body: Record<string, unknown>, conversation: Conversation, o
 const toolsJson = ({ format, namespaces = [], tools }: Conversation, names: ReadonlyMap<string, QualifiedName>, omitted: Omitted): ReadonlyArray<unknown> => {
   const isNative = format === "responses"
   const open = new Map<string, Array<unknown>>()
+  const descriptions = new Map(namespaces.toReversed().map((one) => [one.name, one.description]))
   return tools.flatMap((tool): ReadonlyArray<unknown> => {
     const own = tool.kind === "hosted" ? undefined : names.get(tool.name)
     if (tool.kind === "hosted" || own === undefined) return [toolJson(tool, isNative, omitted)]
@@ -87,7 +88,7 @@ const toolsJson = ({ format, namespaces = [], tools }: Conversation, names: Read
     }
     const first = [member]
     open.set(own.namespace, first)
-    const description = namespaces.find((one) => one.name === own.namespace)?.description ?? null
+    const description = descriptions.get(own.namespace) ?? null
     return [{ type: "namespace", name: own.namespace, ...(description === null ? {} : { description }), tools: first }]
   })
 }
@@ -137,9 +138,10 @@ const closedSchema = (schema: Readonly<Record<string, unknown>>): Readonly<Recor
     if ((schema["additionalProperties"] ?? false) !== false) return null
     closed["additionalProperties"] = false
     const members: Record<string, unknown> = {}
+    const names = new Set<unknown>(Array.isArray(required) ? required : [])
     for (const [key, member] of Object.entries(Json.isRecord(properties) ? properties : {})) {
       const inner = Json.isRecord(member) ? closedSchema(member) : member
-      if (inner === null || !Array.isArray(required) || !required.includes(key)) return null
+      if (inner === null || !names.has(key)) return null
       members[key] = inner
     }
     closed["properties"] = members
@@ -150,8 +152,9 @@ const closedSchema = (schema: Readonly<Record<string, unknown>>): Readonly<Recor
 }
 
 const choiceJson = (choice: ToolChoice, tools: ReadonlyArray<Tool>, names: ReadonlyMap<string, QualifiedName>): unknown => {
+  const byName = new Map(tools.toReversed().map((tool) => [tool.kind === "hosted" ? tool.type : tool.name, tool]))
   const named = (name: string) => {
-    const tool = tools.find((one) => one.kind === "hosted" ? one.type === name : one.name === name)
+    const tool = byName.get(name)
     return tool?.kind === "hosted" ? { type: name } : { type: tool?.kind === "custom" ? "custom" : "function", ...(names.get(name) ?? { name }) }
   }
   switch (choice.kind) {

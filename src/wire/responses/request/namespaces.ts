@@ -17,11 +17,14 @@ export const namespacesOf = (tools: unknown): ReadonlyArray<Namespace> => {
   const list = Array.isArray(tools) ? tools.filter(Json.isRecord) : []
   const taken = new Set<string>()
   for (const tool of list) if (tool["type"] !== "namespace" && typeof tool["name"] === "string") taken.add(tool["name"])
+  const numbers = new Map<string, number>()
   const fresh = (namespace: string, name: string): string => {
     const plain = flatName(namespace, name)
     let flat = plain
-    for (let i = 2; taken.has(flat); i++) flat = `${plain}_${i}`
+    let i = numbers.get(plain) ?? 2
+    for (; taken.has(flat); i++) flat = `${plain}_${i}`
     taken.add(flat)
+    numbers.set(plain, i)
     return flat
   }
   return list.flatMap(({ description, name: namespace, tools: members, type }) => {
@@ -36,14 +39,18 @@ export const namespacesOf = (tools: unknown): ReadonlyArray<Namespace> => {
   })
 }
 
-/** The flat name of a tool, declared or not. */
-export const flatIn = (namespaces: ReadonlyArray<Namespace>, namespace: string, name: string): string => {
-  for (const one of namespaces) {
-    if (one.name !== namespace) continue
-    const found = one.members.find((member) => member.name === name)
-    if (found !== undefined) return found.flat
+/** The flat name of a tool in a namespace, declared or not. */
+export type FlatName = (namespace: string, name: string) => string
+
+export const flatNames = (namespaces: ReadonlyArray<Namespace>): FlatName => {
+  const found = new Map<string, Map<string, string>>()
+  for (const { members, name: namespace } of namespaces) {
+    const flats = found.get(namespace) ?? new Map<string, string>()
+    found.set(namespace, flats)
+    // Of two of one name the first is meant.
+    for (const { flat, name } of members) if (!flats.has(name)) flats.set(name, flat)
   }
-  return flatName(namespace, name)
+  return (namespace, name) => found.get(namespace)?.get(name) ?? flatName(namespace, name)
 }
 
 /** What flat names stand for. */
