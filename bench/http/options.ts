@@ -79,12 +79,12 @@ const profiles: Record<Profile, { readonly rounds: number | null; readonly sizes
   smoke: {
     rounds: null,
     sizes: { ...base, measureMs: 800, warmupMs: 300, streams: 200, memoryStreams: 500, readers: 30, megabytes: 2, batchLines: 2_000 },
-    scenarios: ["request", "paced", "burst", "translated", "pairs", "latency", "slow", "start"]
+    scenarios: ["request", "paced", "burst", "translated", "latency", "slow", "start", "pairs"]
   },
   quick: {
     rounds: 3,
     sizes: base,
-    scenarios: ["request", "tiers", "combo", "cluster", "paced", "burst", "translated", "pairs", "latency", "memory", "slow", "upload", "speech", "embeddings", "start"]
+    scenarios: ["request", "tiers", "combo", "cluster", "paced", "burst", "translated", "latency", "memory", "slow", "upload", "speech", "embeddings", "start", "pairs"]
   },
   full: {
     rounds: 5,
