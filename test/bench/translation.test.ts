@@ -55,7 +55,8 @@ describe("the translation bench", () => {
     const worst = worstOf([], [
       { ...base, shape: "text", bytes: 990_000, ratio: 1.1 }, { ...base, shape: "image", bytes: 990_000, ratio: 1.2 },
       { ...base, shape: "text", bytes: 99_000, ratio: 2 }, { ...base, shape: "many", bytes: 77_000, ratio: 5 },
-      { ...base, shape: "agent", bytes: 98_000, ratio: 4 }, { ...base, shape: "agent", bytes: 98_000, ratio: 3 }
+      { ...base, shape: "agent", bytes: 98_000, ratio: 4 }, { ...base, shape: "agent", bytes: 98_000, ratio: 3 },
+      { ...base, shape: "agent", bytes: 905_000, ratio: 6 }
     ])
     expect([worst.large?.ratio, worst.middle?.ratio, worst.many?.ratio, worst.agent?.ratio]).toEqual([1.2, 2, 5, 4])
   })

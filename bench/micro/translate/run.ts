@@ -20,7 +20,7 @@ export interface Results {
     readonly middle: PromptCost | null
     /** The dearest conversation of many short messages: many small values rather than many bytes. */
     readonly many: PromptCost | null
-    /** The dearest of an agent's: parts, calls and results. */
+    /** The dearest of an agent's of 100 kB: parts, calls and results. */
     readonly agent: PromptCost | null
   }
 }
@@ -54,7 +54,7 @@ export const worstOf = (events: ReadonlyArray<EventCost>, prompts: ReadonlyArray
     large: most(prompts.filter((cost) => isLong(cost) && isLarge(cost)), (cost) => cost.ratio),
     middle: most(prompts.filter((cost) => isLong(cost) && !isLarge(cost)), (cost) => cost.ratio),
     many: most(prompts.filter((cost) => cost.shape === "many"), (cost) => cost.ratio),
-    agent: most(prompts.filter((cost) => cost.shape === "agent"), (cost) => cost.ratio)
+    agent: most(prompts.filter((cost) => cost.shape === "agent" && !isLarge(cost)), (cost) => cost.ratio)
   }
 }
 

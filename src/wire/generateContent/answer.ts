@@ -4,7 +4,7 @@ import { ChunkReader } from "#src/wire/generateContent/stream/ChunkReader.ts"
 import { groundingText } from "#src/wire/generateContent/citations.ts"
 import { argsOf } from "#src/wire/generateContent/request/encodeRequest.ts"
 import { errorOf, finishWord, logprobsText, usageOf, usageText } from "#src/wire/generateContent/facts.ts"
-import { wireMedium } from "#src/wire/generateContent/request/media.ts"
+import { mediumJson } from "#src/wire/generateContent/request/media.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { AnswerBuilder } from "#src/wire/neutral/AnswerBuilder.ts"
 import { seal } from "#src/wire/signatures.ts"
@@ -92,8 +92,8 @@ const partOf = (part: ContentPart): ReadonlyArray<string> => {
     case "audio":
     case "video":
     case "document": {
-      const medium = wireMedium(part)
-      return medium === null ? [] : [JSON.stringify(part.signature === null ? medium : { ...medium, thoughtSignature: seal(part.signature, "generateContent") })]
+      const medium = mediumJson(part)
+      return medium === null ? [] : [medium]
     }
     case "opaque": return part.format === "generateContent" ? [JSON.stringify(part.value)] : []
     case "toolResult": return []

@@ -6,7 +6,7 @@ import type { Conversation, Tool } from "#schemas/wire/conversation.ts"
 
 const legal = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/
 const longest = 64
-/** What of a name no number takes the place of. */
+/** Characters at the beginning of a name that no number replaces. */
 const alwaysKept = 54
 
 /** What a name in an answer stands for. */

@@ -168,10 +168,10 @@ const assistantParts = (message: WireChatCompletions.AssistantMessage, path: str
 }
 
 /** Details under the id of a call are that call's signature. */
-const signCalls = (parts: ReadonlyArray<ContentPart>): Array<ContentPart> => {
+const signCalls = (parts: ReadonlyArray<ContentPart>): ReadonlyArray<ContentPart> => {
   const signatures = new Map<string, Signature>()
   for (const part of parts) if (isDetail(part)) signatures.set(part.id, part.signature)
-  if (signatures.size === 0) return [...parts]
+  if (signatures.size === 0) return parts
   const signed = new Set<string>()
   const out = parts.map((part) => {
     if (part.kind !== "toolCall" || signed.has(part.id)) return part

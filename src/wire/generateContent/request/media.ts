@@ -1,6 +1,7 @@
 /** Media in both directions: inline bytes, files of the vendor's store or a bucket, and addresses on the web. */
 import type { MediaPart, Signature, Source } from "#schemas/wire/conversation.ts"
 import * as Base64 from "#src/wire/json/base64.ts"
+import { seal } from "#src/wire/signatures.ts"
 
 /** Media types by the extension of a path, where none is given. */
 const endings: Readonly<Record<string, string>> = {
@@ -60,6 +61,13 @@ export const ofFile = (file: FileData, signature: Signature | null): MediaPart =
   const kind = isVideoPage(url) ? "video" : kindOf(mediaType ?? typeByEnding(url))
   const own = !/^https?:\/\//i.test(url) || url.startsWith("https://generativelanguage.googleapis.com/")
   return medium(kind, own ? { kind: "file", family: "generateContent", id: url, mediaType } : { kind: "url", url, mediaType }, file.displayName ?? null, signature)
+}
+
+/** The part of an answer that a medium is, with its signature sealed; null where the source means nothing to this vendor. */
+export const mediumJson = (part: MediaPart): string | null => {
+  const medium = wireMedium(part)
+  if (medium === null) return null
+  return JSON.stringify(part.signature === null ? medium : { ...medium, thoughtSignature: seal(part.signature, "generateContent") })
 }
 
 /** `{ inlineData }` or `{ fileData }`; null when the source means nothing to this vendor. */

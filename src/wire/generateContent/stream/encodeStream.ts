@@ -9,7 +9,7 @@ import { groundingText } from "#src/wire/generateContent/citations.ts"
 import { argsOf } from "#src/wire/generateContent/request/encodeRequest.ts"
 import { errorFrames } from "#src/wire/generateContent/errors.ts"
 import { finishWord, logprobsText, usageText } from "#src/wire/generateContent/facts.ts"
-import { wireMedium } from "#src/wire/generateContent/request/media.ts"
+import { mediumJson } from "#src/wire/generateContent/request/media.ts"
 import { seal } from "#src/wire/signatures.ts"
 import { unescape } from "#src/wire/stream/literal.ts"
 import type { EncoderOptions, Literal, StreamEncoder, StreamHead } from "#src/wire/stream/StreamSink.ts"
@@ -133,9 +133,8 @@ export class GenerateContentEncoder implements StreamEncoder {
     if (this.closed) return
     const at = this.at(choice)
     this.become(at, null)
-    const medium = wireMedium(part)
-    if (medium === null) return
-    this.write(at, JSON.stringify(part.signature === null ? medium : { ...medium, thoughtSignature: seal(part.signature, "generateContent") }))
+    const medium = mediumJson(part)
+    if (medium !== null) this.write(at, medium)
   }
 
   /** Held until `done`, as the usage may come later and stands in the same chunk. */
