@@ -71,13 +71,14 @@ const ReasoningItem = Schema.Struct({
   content: absent(Schema.Array(Thought)),
   encrypted_content: absent(Schema.String)
 })
-/** The easy form `{role, content}` has no type; it is given one before it is read. */
-const Message = Schema.Struct({
-  type: Schema.Literal("message"),
+const message = {
   role: Schema.Literals(["user", "assistant", "system", "developer"]),
   content: Content,
   phase: absent(Schema.String)
-})
+}
+const Message = Schema.Struct({ type: Schema.Literal("message"), ...message })
+/** The easy form of a message; it is given its type before it is read. */
+const EasyMessage = Schema.Struct({ type: Schema.optional(Schema.Null), ...message })
 
 const KnownItem = Schema.Union([FunctionCall, FunctionCallOutput, CustomToolCall, CustomToolCallOutput, ReasoningItem, Message])
 export const Item = Schema.Union([KnownItem, otherThan(typesOf(KnownItem.members))])
@@ -156,3 +157,6 @@ export const Request = Schema.Struct({
   prompt_cache_key: absent(Schema.String)
 })
 export type Request = typeof Request.Type
+
+/** A request before its easy messages have got their type: what clients may write. */
+export const Written = Schema.Struct({ ...Request.fields, input: absent(Schema.Union([Schema.String, Schema.Array(Schema.Union([Item, EasyMessage]))])) })

@@ -104,7 +104,7 @@ const requestSchemas: Readonly<Record<string, Schema.Top>> = {
   ChatCompletionRequest: WireChatCompletions.Request,
   MessagesRequest: WireMessages.Request,
   CountTokensRequest: WireMessages.CountRequest,
-  ResponsesRequest: WireResponses.Request,
+  ResponsesRequest: WireResponses.Written,
   CompletionRequest: Completions.Request,
   EmbeddingRequest: Embeddings.Request,
   ImageRequest: Images.Request,
