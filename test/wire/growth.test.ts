@@ -5,6 +5,7 @@ import type { FormatName } from "#schemas/wire/conversation.ts"
 import * as Formats from "#src/wire/formats.ts"
 import type { TargetTraits } from "#src/wire/WireFormat.ts"
 import { writeRequest } from "#src/wire/writeRequest.ts"
+import { growthOf } from "#test/support/late.ts"
 
 const traits: TargetTraits = { model: "target", stream: true, maxOutputTokens: 8192, reasoning: false, streamOptions: true, previousResponseId: "auto" }
 const families = ["chat-completions", "messages", "responses", "generateContent", "local-model-server"] as const
@@ -78,15 +79,6 @@ const translate = (face: string, body: Record<string, unknown>): void => {
   }
 }
 
-/** The quickest of three, milliseconds. */
-const quickest = (face: string, make: Make, n: number): number =>
-  Math.min(...each(3, () => {
-    const body = { model: "m", ...make(n) }
-    const begun = performance.now()
-    translate(face, body)
-    return performance.now() - begun
-  }))
-
 const few = 1_000
 const times = 12
 /** Of what is linear; what is quadratic takes `times` more. */
@@ -94,8 +86,8 @@ const slack = 4
 
 describe("a request with many", () => {
   it.each(cases)("%s: %s", (face, _, make) => {
-    quickest(face, make, few)
-    expect(quickest(face, make, few * times) / quickest(face, make, few)).toBeLessThan(times * slack)
+    const bodies = new Map([few, few * times].map((n) => [n, { model: "m", ...make(n) }]))
+    expect(growthOf((n) => translate(face, bodies.get(n) ?? {}), few, times, times * slack)).toBeLessThan(times * slack)
   })
 
   it("calls at once does not exceed the stack", () => {
