@@ -1,20 +1,18 @@
 /** Citations: grounding and citation metadata, whose offsets count bytes of UTF-8, and annotations, whose offsets count characters. */
 import type { Annotation } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"
+import { byteAt, characterAt } from "./offsets.ts"
 
-/** Character offset of a byte offset in `text`. */
-const charactersAt = (text: Buffer, bytes: number): number => text.toString("utf8", 0, Math.min(bytes, text.length)).length
-
-/** `text` is what the candidate said so far, thoughts apart. */
-export const annotationsOf = (candidate: Readonly<Record<string, unknown>>, text: string): ReadonlyArray<Annotation> => {
+/** `text`: what the candidate said so far, thoughts apart. */
+export const annotationsOf = (candidate: Readonly<Record<string, unknown>>, text: () => string): ReadonlyArray<Annotation> => {
   const grounding = Json.recordAt(candidate, "groundingMetadata")
   const citation = Json.recordAt(candidate, "citationMetadata")
   if (grounding === null && citation === null) return []
-  const bytes = Buffer.from(text)
-  return [...(grounding === null ? [] : ofGrounding(grounding, bytes)), ...(citation === null ? [] : ofCitations(citation, bytes))]
+  const character = characterAt(text())
+  return [...(grounding === null ? [] : ofGrounding(grounding, character)), ...(citation === null ? [] : ofCitations(citation, character))]
 }
 
-const ofGrounding = (grounding: Record<string, unknown>, text: Buffer): ReadonlyArray<Annotation> => {
+const ofGrounding = (grounding: Record<string, unknown>, character: (byte: number) => number): ReadonlyArray<Annotation> => {
   const chunks: ReadonlyArray<unknown> = Array.isArray(grounding["groundingChunks"]) ? grounding["groundingChunks"] : []
   const supports: ReadonlyArray<unknown> = Array.isArray(grounding["groundingSupports"]) ? grounding["groundingSupports"] : []
   const annotations: Array<Annotation> = []
@@ -22,8 +20,8 @@ const ofGrounding = (grounding: Record<string, unknown>, text: Buffer): Readonly
     const segment = Json.isRecord(support) ? Json.recordAt(support, "segment") : null
     const indices = Json.isRecord(support) ? support["groundingChunkIndices"] : null
     if (segment === null || !Array.isArray(indices)) continue
-    const start = charactersAt(text, Json.countAt(segment, "startIndex"))
-    const end = charactersAt(text, Json.countAt(segment, "endIndex"))
+    const start = character(Json.countAt(segment, "startIndex"))
+    const end = character(Json.countAt(segment, "endIndex"))
     for (const index of indices) {
       const chunk = typeof index === "number" ? chunks[index] : null
       const annotation = Json.isRecord(chunk) ? ofChunk(chunk, Number(index), start, end) : null
@@ -50,31 +48,32 @@ const ofChunk = (chunk: Record<string, unknown>, index: number, start: number, e
 }
 
 /** Sources that the model recited: `citationSources` in the public API, `citations` in Vertex AI. */
-const ofCitations = (citation: Record<string, unknown>, text: Buffer): ReadonlyArray<Annotation> => {
+const ofCitations = (citation: Record<string, unknown>, character: (byte: number) => number): ReadonlyArray<Annotation> => {
   const sources = citation["citationSources"] ?? citation["citations"]
   if (!Array.isArray(sources)) return []
   return sources.filter(Json.isRecord).filter((source) => textAt(source, "uri") !== null).map((source) => ({
     kind: "url", url: textAt(source, "uri"), title: textAt(source, "title"), citedText: null,
-    start: charactersAt(text, Json.countAt(source, "startIndex")), end: charactersAt(text, Json.countAt(source, "endIndex")), document: null, native: null
+    start: character(Json.countAt(source, "startIndex")), end: character(Json.countAt(source, "endIndex")), document: null, native: null
   }))
 }
 
 /** JSON of `"groundingMetadata":{…}` for a client. `text` is the whole text that the offsets count in. */
 export const groundingText = (annotations: ReadonlyArray<Annotation>, text: string): string => {
-  const chunks: Array<string> = []
+  /** Each source with its number. */
+  const chunks = new Map<string, number>()
   const supports: Array<object> = []
+  const byte = byteAt(text)
   for (const one of annotations) {
     const chunk = JSON.stringify(chunkOf(one))
-    let index = chunks.indexOf(chunk)
-    if (index === -1) index = chunks.push(chunk) - 1
+    const index = chunks.get(chunk) ?? chunks.size
+    chunks.set(chunk, index)
     if (one.start === null || one.end === null) continue
-    const bytes = (characters: number): number => Buffer.byteLength(text.slice(0, characters))
     supports.push({
-      segment: { startIndex: bytes(one.start), endIndex: bytes(one.end), text: text.slice(one.start, one.end) },
+      segment: { startIndex: byte(one.start), endIndex: byte(one.end), text: text.slice(one.start, one.end) },
       groundingChunkIndices: [index]
     })
   }
-  return `"groundingMetadata":{"groundingChunks":[${chunks.join(",")}],"groundingSupports":${JSON.stringify(supports)}}`
+  return `"groundingMetadata":{"groundingChunks":[${[...chunks.keys()].join(",")}],"groundingSupports":${JSON.stringify(supports)}}`
 }
 
 const chunkOf = (one: Annotation): object => {

@@ -12,6 +12,8 @@ interface OpenChoice {
   readonly parts: Array<ContentPart>
   /** Literals of the newest text, reasoning or refusal part. */
   open: "text" | "reasoning" | "refusal" | null
+  /** Annotations of the newest part that has some. */
+  annotated: Array<Annotation>
   literals: Array<Literal>
   readonly calls: Map<number, { readonly part: Mutable<ToolCallPart>; readonly literals: Array<Literal> }>
   finish: FinishReason | null
@@ -76,7 +78,9 @@ export class AnswerBuilder implements StreamSink {
     const open = at.open === "text"
     if (open) this.flush(at)
     const last = at.parts[at.parts.length - 1]
-    if (last !== undefined && last.kind === "text") at.parts[at.parts.length - 1] = { ...last, annotations: [...last.annotations, annotation] }
+    if (last === undefined || last.kind !== "text") return
+    if (at.annotated !== last.annotations) at.parts[at.parts.length - 1] = { ...last, annotations: at.annotated = [...last.annotations] }
+    at.annotated.push(annotation)
   }
 
   logprobs(choice: number, entries: ReadonlyArray<TokenLogprob>): void {
@@ -125,7 +129,7 @@ export class AnswerBuilder implements StreamSink {
   private at(choice: number): OpenChoice {
     let at = this.choices.get(choice)
     if (at === undefined) {
-      at = { parts: [], open: null, literals: [], calls: new Map(), finish: null, stopSequence: null, logprobs: null }
+      at = { parts: [], open: null, annotated: [], literals: [], calls: new Map(), finish: null, stopSequence: null, logprobs: null }
       this.choices.set(choice, at)
     }
     return at

@@ -56,7 +56,9 @@ export const decodeAnswer = (body: Value): Answer | UpstreamErrorBody | null => 
   if (!Array.isArray(body["output"])) return null
   const parts: Array<ContentPart> = []
   const logprobs: Array<TokenLogprob> = []
-  recordsAt(body, "output").forEach((item, i) => parts.push(...itemParts(item, `output[${i}]`, logprobs)))
+  recordsAt(body, "output").forEach((item, i) => {
+    for (const part of itemParts(item, `output[${i}]`, logprobs)) parts.push(part)
+  })
   return {
     id: wordAt(body, "id"),
     model: wordAt(body, "model"),

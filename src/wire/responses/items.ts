@@ -1,7 +1,7 @@
 /** Output items while they are written: each keeps its text as JSON literals and can say itself whole. */
 import type { Annotation, TokenLogprob } from "#schemas/wire/conversation.ts"
 import { annotationJson } from "#src/wire/responses/annotations.ts"
-import { escape, unescape } from "#src/wire/stream/literal.ts"
+import { escape, lengthOf, unescape } from "#src/wire/stream/literal.ts"
 import type { Literal } from "#src/wire/stream/StreamSink.ts"
 
 /** Where items write their events. */
@@ -26,6 +26,8 @@ const endOfDelta = '"}\n\n'
 interface Content {
   readonly kind: "text" | "refusal"
   literal: string
+  /** Of the text, unescaped. */
+  characters: number
   readonly annotations: Array<string>
   logprobs: string
 }
@@ -52,6 +54,7 @@ export class MessageItem {
     let open = this.open
     if (open === null || this.isEnded || open.kind !== "text") open = this.begin("text")
     open.literal += literal
+    open.characters += lengthOf(literal)
     this.events.delta(beforeText, this.middle, literal)
     if (logprobs === null) this.events.tail(endOfText)
     else {
@@ -72,7 +75,7 @@ export class MessageItem {
   annotation(annotation: Annotation): void {
     const { open } = this
     if (open === null || open.kind !== "text") return
-    const json = annotationJson(annotation, unescape(open.literal).length)
+    const json = annotationJson(annotation, open.characters)
     if (json === null) return
     this.events.event("response.output_text.annotation.added", `${this.place()},"annotation_index":${open.annotations.length},"annotation":${json}`)
     open.annotations.push(json)
@@ -105,7 +108,7 @@ export class MessageItem {
   private begin(kind: Content["kind"]): Content {
     this.end()
     this.isEnded = false
-    const open: Content = { kind, literal: "", annotations: [], logprobs: "" }
+    const open: Content = { kind, literal: "", characters: 0, annotations: [], logprobs: "" }
     this.open = open
     this.contents.push(open)
     this.middle = `${this.place()},"delta":"`
@@ -140,9 +143,8 @@ const logprobsJson = (entries: ReadonlyArray<TokenLogprob>): string =>
 /** Reasoning is shown as a summary, the one form that clients of this format show. */
 export class ReasoningItem {
   readonly index: number
-  /** The encoder's count of takes and the length of what was not taken when this item began. */
+  /** The encoder's count of takes when this item began. */
   readonly takes: number
-  readonly from: number
   id: string
   isEnded = false
   encrypted: string | null = null
@@ -150,12 +152,11 @@ export class ReasoningItem {
   private literal: string | null = null
   private middle = ""
 
-  constructor(events: ItemEvents, index: number, id: string, takes: number, from: number) {
+  constructor(events: ItemEvents, index: number, id: string, takes: number) {
     this.events = events
     this.index = index
     this.id = id
     this.takes = takes
-    this.from = from
     events.event("response.output_item.added", `,"output_index":${index},"item":{"id":${JSON.stringify(id)},"type":"reasoning","summary":[]}`)
   }
 

@@ -15,6 +15,17 @@ export const unescape = (literal: Literal): string => {
   }
 }
 
+/** Characters of the plain text, which is not made for it. */
+export const lengthOf = (literal: Literal): number => {
+  let length = literal.length
+  for (let at = literal.indexOf("\\"); at !== -1;) {
+    const width = literal.charCodeAt(at + 1) === 0x75 ? 6 : 2
+    length -= width - 1
+    at = literal.indexOf("\\", at + width)
+  }
+  return length
+}
+
 /** Text that was not kept is never longer than this; an answer of so many characters is longer than any model gives. */
 const mostPadding = 16 * 1024 * 1024
 

@@ -45,7 +45,11 @@ class Choice implements ThinkSink {
   refused = false
   begun = false
   finished = false
-  readonly calls: Array<OpenCall> = []
+  /** The newest call of each of the vendor's numbers. */
+  readonly calls = new Map<number, OpenCall>()
+  newestCall: OpenCall | null = null
+  /** The first call of each id. */
+  readonly callsById = new Map<string, OpenCall>()
   started = 0
   audio: Array<Buffer> | null = null
 
@@ -82,7 +86,7 @@ export class ChatDecoder implements StreamDecoder {
   private readonly sink: StreamSink
   private readonly scanner: SseScanner
   private readonly shapes = new FrameShapes<Meaning>()
-  private readonly choices: Array<Choice> = []
+  private readonly choices = new Map<number, Choice>()
   private started = false
   private over = false
   private broken = false
@@ -100,7 +104,7 @@ export class ChatDecoder implements StreamDecoder {
 
   end(): boolean {
     this.scanner.flush()
-    if (!this.over) for (const choice of this.choices) if (!choice.finished) choice.think.flush(choice)
+    if (!this.over) for (const choice of this.choices.values()) if (!choice.finished) choice.think.flush(choice)
     return !this.broken
   }
 
@@ -158,7 +162,7 @@ export class ChatDecoder implements StreamDecoder {
 
   private finishAll(): void {
     this.over = true
-    for (const choice of this.choices) if (choice.begun && !choice.finished) this.finish(choice, "stop", null)
+    for (const choice of this.choices.values()) if (choice.begun && !choice.finished) this.finish(choice, "stop", null)
     this.sink.done()
   }
 
@@ -196,10 +200,10 @@ export class ChatDecoder implements StreamDecoder {
 
   private choiceAt(index: unknown): Choice {
     const at = typeof index === "number" ? index : 0
-    let choice = this.choices.find((one) => one.index === at)
+    let choice = this.choices.get(at)
     if (choice === undefined) {
       choice = new Choice(at, this.sink)
-      this.choices.push(choice)
+      this.choices.set(at, choice)
     }
     return choice
   }
@@ -325,18 +329,18 @@ export class ChatDecoder implements StreamDecoder {
     this.other(choice, "call")
     let call = openCall(choice, said)
     if (call === undefined) {
-      call = { index: said.index, id: said.id, custom: said.custom, at: -1, pending: "", signature: said.extra }
-      choice.calls.push(call)
+      call = { index: said.index, id: "", custom: said.custom, at: -1, pending: "", signature: said.extra }
+      choice.calls.set(said.index, call)
+      choice.newestCall = call
     }
     if (call.at === -1) {
-      if (call.id === "") call.id = said.id
+      if (call.id === "") identify(choice, call, said.id)
       call.signature ??= said.extra
       call.pending += said.arguments
       if (said.name === "") return
       call.at = choice.started++
-      const id = call.id === "" ? makeCallId(this.id, choice.index, call.at) : call.id
-      call.id = id
-      this.sink.toolCall(choice.index, call.at, id, said.name, call.custom || said.custom, thoughtSignature(call.signature))
+      if (call.id === "") identify(choice, call, makeCallId(this.id, choice.index, call.at))
+      this.sink.toolCall(choice.index, call.at, call.id, said.name, call.custom || said.custom, thoughtSignature(call.signature))
       if (call.pending !== "") this.sink.toolArguments(choice.index, call.at, escape(call.pending))
       call.pending = ""
     } else if (said.arguments !== "") this.sink.toolArguments(choice.index, call.at, escape(said.arguments))
@@ -360,8 +364,7 @@ export class ChatDecoder implements StreamDecoder {
   /** A frame that said one text and nothing else will come again. */
   private learn(choice: Choice, said: Frame, delta: Frame, text: string): void {
     const key = onlyKey(delta)
-    const at = this.choices.indexOf(choice)
-    if (at === -1 || key === null || Json.recordAt(said, "delta") === null) return
+    if (key === null || Json.recordAt(said, "delta") === null) return
     const value = delta[key]
     if (key === "tool_calls") {
       const call = (value as ReadonlyArray<unknown>)[0]
@@ -377,14 +380,18 @@ export class ChatDecoder implements StreamDecoder {
   }
 }
 
+const identify = (choice: Choice, call: OpenCall, id: string): void => {
+  call.id = id
+  if (id !== "" && !choice.callsById.has(id)) choice.callsById.set(id, call)
+}
+
 /** The call that a piece belongs to, undefined for a new one. */
 const openCall = (choice: Choice, said: SaidCall): OpenCall | undefined => {
-  const { calls } = choice
   if (said.index === -1) {
-    if (said.id !== "") return calls.find((call) => call.id === said.id)
-    return said.name === "" ? calls[calls.length - 1] : undefined
+    if (said.id !== "") return choice.callsById.get(said.id)
+    return said.name === "" ? choice.newestCall ?? undefined : undefined
   }
-  const call = calls.findLast((one) => one.index === said.index)
+  const call = choice.calls.get(said.index)
   // Some servers give every whole call the index 0.
   return call !== undefined && said.id !== "" && call.id !== "" && said.id !== call.id && said.name !== "" ? undefined : call
 }

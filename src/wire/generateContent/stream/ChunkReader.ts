@@ -5,7 +5,7 @@ import { callIdOf, signatureOf } from "#src/wire/generateContent/request/callIds
 import { annotationsOf } from "#src/wire/generateContent/citations.ts"
 import { errorOf, finishOf, isBlocked, logprobsOf, usageOf } from "#src/wire/generateContent/facts.ts"
 import { ofFile, ofInline, standardBase64 } from "#src/wire/generateContent/request/media.ts"
-import { escape, unescape } from "#src/wire/stream/literal.ts"
+import { escape, lengthOf, unescape } from "#src/wire/stream/literal.ts"
 import type { Literal, StreamSink } from "#src/wire/stream/StreamSink.ts"
 
 /** Characters of text kept per choice for the offsets of citations. */
@@ -21,7 +21,8 @@ interface Choice {
   finished: boolean
   /** Literals of the text so far, joined: citations count its bytes. */
   said: Literal
-  /** Where the newest text part begins in the text, in characters of the unescaped text; reckoned when a part ends. */
+  /** Characters of all text so far, unescaped, and of what stood before the newest text part. */
+  characters: number
   partStart: number
 }
 
@@ -68,6 +69,7 @@ export class ChunkReader {
     const choice = this.at(index)
     this.become(choice, index, "text")
     if (choice.said.length < keptText) choice.said += literal
+    choice.characters += lengthOf(literal)
     this.sink.text(index, literal)
   }
 
@@ -100,7 +102,7 @@ export class ChunkReader {
     if (content !== null && Array.isArray(content["parts"])) {
       for (const part of content["parts"]) if (Json.isRecord(part)) this.part(part, choice, index)
     }
-    for (const annotation of annotationsOf(candidate, unescape(choice.said))) this.sink.annotation(index, relative(annotation, choice.partStart))
+    for (const annotation of annotationsOf(candidate, () => unescape(choice.said))) this.sink.annotation(index, relative(annotation, choice.partStart))
     const logprobs = logprobsOf(candidate["logprobsResult"])
     if (logprobs.length > 0) this.sink.logprobs(index, logprobs)
     this.finish(index, candidate["finishReason"])
@@ -151,7 +153,7 @@ export class ChunkReader {
   private at(index: number): Choice {
     let choice = this.choices[index]
     if (choice === undefined) {
-      choice = { newest: null, calls: 0, finished: false, said: "", partStart: 0 }
+      choice = { newest: null, calls: 0, finished: false, said: "", characters: 0, partStart: 0 }
       this.choices[index] = choice
     }
     return choice
@@ -161,7 +163,7 @@ export class ChunkReader {
   private become(choice: Choice, index: number, kind: "text" | "reasoning" | "other"): void {
     if (choice.newest === kind) return
     if (choice.newest === "text" || choice.newest === "reasoning") this.sink.partEnd(index)
-    if (kind === "text" && choice.said !== "") choice.partStart = unescape(choice.said).length
+    if (kind === "text") choice.partStart = choice.characters
     choice.newest = kind
   }
 

@@ -11,14 +11,13 @@ import { errorFrames } from "#src/wire/generateContent/errors.ts"
 import { finishWord, logprobsText, usageText } from "#src/wire/generateContent/facts.ts"
 import { mediumJson } from "#src/wire/generateContent/request/media.ts"
 import { seal } from "#src/wire/signatures.ts"
-import { unescape } from "#src/wire/stream/literal.ts"
+import { lengthOf, unescape } from "#src/wire/stream/literal.ts"
 import type { EncoderOptions, Literal, StreamEncoder, StreamHead } from "#src/wire/stream/StreamSink.ts"
 
 /** Characters of text kept per choice for the offsets of citations. */
 const keptText = 1024 * 1024
 
 interface HeldCall {
-  readonly index: number
   readonly id: string
   readonly name: string
   readonly custom: boolean
@@ -33,9 +32,11 @@ interface Choice {
   readonly thoughtEnd: string
   readonly partsEnd: string
   newest: "text" | "reasoning" | null
-  calls: Array<HeldCall>
+  /** Calls that are not whole yet, by the sink's numbers. */
+  readonly calls: Map<number, HeldCall>
   said: Literal
-  /** Length of `said` when the newest text part began. */
+  /** Characters of all text so far, unescaped, and of what stood before the newest text part. */
+  characters: number
   partStart: number
   annotations: Array<Annotation> | null
   logprobs: Array<TokenLogprob> | null
@@ -72,6 +73,7 @@ export class GenerateContentEncoder implements StreamEncoder {
     const at = this.at(choice)
     if (at.newest !== "text") this.become(at, "text")
     if (at.said.length < keptText) at.said += literal
+    at.characters += lengthOf(literal)
     this.out += openText + literal + at.textEnd
   }
 
@@ -105,12 +107,13 @@ export class GenerateContentEncoder implements StreamEncoder {
     if (this.closed) return
     const at = this.at(choice)
     at.newest = null
-    at.calls.push({ index, id, name, custom, signature, args: "" })
+    at.calls.set(index, { id, name, custom, signature, args: "" })
   }
 
   toolArguments(choice: number, index: number, literal: Literal): void {
     if (this.closed) return
-    for (const call of this.at(choice).calls) if (call.index === index) call.args += literal
+    const call = this.at(choice).calls.get(index)
+    if (call !== undefined) call.args += literal
   }
 
   partEnd(choice: number): void {
@@ -121,12 +124,13 @@ export class GenerateContentEncoder implements StreamEncoder {
     if (this.closed) return
     const at = this.at(choice)
     const { end, start } = annotation
-    const before = start === null || end === null ? 0 : unescape(at.said.slice(0, at.partStart)).length
-    ;(at.annotations ??= []).push(start === null || end === null ? annotation : { ...annotation, start: start + before, end: end + before })
+    ;(at.annotations ??= []).push(start === null || end === null ? annotation : { ...annotation, start: start + at.partStart, end: end + at.partStart })
   }
 
   logprobs(choice: number, entries: ReadonlyArray<TokenLogprob>): void {
-    if (!this.closed) (this.at(choice).logprobs ??= []).push(...entries)
+    if (this.closed) return
+    const list = this.at(choice).logprobs ??= []
+    for (const entry of entries) list.push(entry)
   }
 
   media(choice: number, part: MediaPart): void {
@@ -181,7 +185,7 @@ export class GenerateContentEncoder implements StreamEncoder {
     if (at === undefined) {
       const partsEnd = `],"role":"model"},"index":${index}}],${this.tailText()}}\n\n`
       at = {
-        index, partsEnd, textEnd: `"}${partsEnd}`, thoughtEnd: `","thought":true}${partsEnd}`, newest: null, calls: [], said: "", partStart: 0,
+        index, partsEnd, textEnd: `"}${partsEnd}`, thoughtEnd: `","thought":true}${partsEnd}`, newest: null, calls: new Map(), said: "", characters: 0, partStart: 0,
         annotations: null, logprobs: null, finish: null
       }
       this.choices[index] = at
@@ -195,16 +199,16 @@ export class GenerateContentEncoder implements StreamEncoder {
 
   private become(at: Choice, kind: "text" | "reasoning" | null): void {
     this.flush(at)
-    if (kind === "text") at.partStart = at.said.length
+    if (kind === "text") at.partStart = at.characters
     at.newest = kind
   }
 
   /** Writes the calls that are held: they are whole now. */
   private flush(at: Choice): void {
-    if (at.calls.length === 0) return
-    const { calls } = at
-    at.calls = []
-    this.write(at, calls.map(callText).join(","))
+    if (at.calls.size === 0) return
+    const texts = [...at.calls.values()].map(callText)
+    at.calls.clear()
+    this.write(at, texts.join(","))
   }
 }
 

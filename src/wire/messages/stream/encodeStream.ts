@@ -21,6 +21,8 @@ interface ToolCallState {
   readonly signature: Signature | null
   /** Argument literals so far: kept to see whether the call is complete when another begins. */
   literals: string
+  /** How many characters they were when they were last seen to be incomplete; -1 before that. */
+  incompleteAt: number
 }
 
 const nothingUsed: TokenUsage = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, reasoning: 0 }
@@ -48,7 +50,8 @@ export class MessagesEncoder implements StreamEncoder {
   private textSignature: Signature | null = null
   private call: ToolCallState | null = null
   /** Calls that began before the open one was complete: blocks must not overlap. */
-  private waiting: Array<ToolCallState> = []
+  /** Calls that wait for the open one to be complete, by the sink's numbers. */
+  private readonly waiting = new Map<number, ToolCallState>()
   private sawCall = false
   private sawRefusal = false
   private reason: FinishReason | null = null
@@ -100,8 +103,8 @@ export class MessagesEncoder implements StreamEncoder {
   toolCall(choice: number, index: number, id: string, name: string, custom: boolean, signature: Signature | null): void {
     if (choice !== 0 || this.over) return
     this.sawCall = true
-    const call: ToolCallState = { index, id, name, custom, signature, literals: "" }
-    if (this.call !== null && (this.waiting.length > 0 || !isComplete(this.call))) this.waiting.push(call)
+    const call: ToolCallState = { index, id, name, custom, signature, literals: "", incompleteAt: -1 }
+    if (this.call !== null && (this.waiting.size > 0 || !isComplete(this.call))) this.waiting.set(index, call)
     else this.openCall(call)
   }
 
@@ -110,12 +113,12 @@ export class MessagesEncoder implements StreamEncoder {
     const { call } = this
     if (call === null) return
     if (call.index === index) return this.writeArguments(call, literal)
-    const waiting = this.waiting.find((one) => one.index === index)
+    const waiting = this.waiting.get(index)
     if (waiting === undefined) return
     waiting.literals += literal
     // The open call may have become complete since this one began.
-    if (this.waiting[0] === waiting && isComplete(call)) {
-      this.waiting.shift()
+    if (this.waiting.values().next().value === waiting && isComplete(call)) {
+      this.waiting.delete(index)
       this.openCall(waiting)
     }
   }
@@ -124,7 +127,7 @@ export class MessagesEncoder implements StreamEncoder {
     if (choice !== 0 || this.over) return
     if (this.open === "none") return
     if (this.open !== "tool") this.ended = true
-    else if (this.waiting.length === 0) this.close()
+    else if (this.waiting.size === 0) this.close()
   }
 
   annotation(choice: number, annotation: Annotation): void {
@@ -260,7 +263,8 @@ export class MessagesEncoder implements StreamEncoder {
   /** Closes the open block and writes the calls that waited for it. */
   private closeAll(): void {
     this.close()
-    for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
+    for (const [index, next] of this.waiting) {
+      this.waiting.delete(index)
       this.openCall(next)
       this.close()
     }
@@ -287,4 +291,10 @@ export class MessagesEncoder implements StreamEncoder {
 }
 
 /** The arguments so far are a whole JSON object; free text never says when it is whole. */
-const isComplete = (call: ToolCallState): boolean => call.literals !== "" && (call.custom || Json.parseRecord(unescape(call.literals)) !== null)
+const isComplete = (call: ToolCallState): boolean => {
+  const { length } = call.literals
+  if (length === 0 || length === call.incompleteAt) return false
+  if (call.custom || Json.parseRecord(unescape(call.literals)) !== null) return true
+  call.incompleteAt = length
+  return false
+}

@@ -109,9 +109,8 @@ class InputReader {
       }
       if (id.startsWith(textCarrier)) return this.signText(signature, path)
     }
-    this.assistant(path).push(...thoughts(
-      (item.content ?? []).map((one) => one.text), (item.summary ?? []).map((one) => one.text), signature, id
-    ))
+    const parts = this.assistant(path)
+    for (const thought of thoughts((item.content ?? []).map((one) => one.text), (item.summary ?? []).map((one) => one.text), signature, id)) parts.push(thought)
   }
 
   private signText(signature: Signature, path: string): void {

@@ -53,6 +53,7 @@ export class ResponsesDecoder implements StreamDecoder {
   private readonly sink: StreamSink
   private readonly scanner: SseScanner
   private readonly items = new Map<string, OpenItem>()
+  private readonly itemsById = new Map<string, OpenItem>()
   private newest: OpenItem | null = null
   private shape: FrameShape | null = null
   private delta: Delta = "text"
@@ -326,10 +327,16 @@ export class ResponsesDecoder implements StreamDecoder {
   private finish(response: Frame, type: string): void {
     this.start(response)
     const isUnseen = this.items.size === 0
+    // An item of this kind was streamed under another number.
+    const received = new Set([...this.items.values()].map(({ callId, type }) => `${type} ${callId}`))
     recordsAt(response, "output").forEach((item, index) => {
       // Servers that stream nothing, or only a part of their items, name them here.
       const key = String(index)
-      if (isUnseen || this.items.has(key) || this.byId(wordAt(item, "id")) !== null || !this.hasReceived(item)) this.itemDone(item, key)
+      const [kind, callId] = [String(item["type"]), wordAt(item, "call_id") ?? ""]
+      const isReceived = received.has(`${kind} `) || received.has(`${kind} ${callId}`)
+      if (isReceived && !isUnseen && !this.items.has(key) && this.byId(wordAt(item, "id")) === null) return
+      this.itemDone(item, key)
+      received.add(`${kind} ${callId}`)
     })
     const usage: TokenUsage | null = usageIn(response)
     if (usage !== null) this.sink.tokens(usage)
@@ -337,12 +344,6 @@ export class ResponsesDecoder implements StreamDecoder {
     this.sink.finish(0, finishOf({ ...response, status }, this.calls > 0, this.hasRefusal) ?? (this.calls > 0 ? "tool-calls" : "stop"), null)
     this.isClosed = true
     this.sink.done()
-  }
-
-  /** An item of this kind was streamed under another number. */
-  private hasReceived(item: Frame): boolean {
-    for (const open of this.items.values()) if (open.type === item["type"] && (open.callId === "" || open.callId === wordAt(item, "call_id"))) return true
-    return false
   }
 
   // ---- Items ---------------------------------------------------------------------------------------------------------------------------
@@ -360,14 +361,13 @@ export class ResponsesDecoder implements StreamDecoder {
   }
 
   private byId(id: string | null): OpenItem | null {
-    if (id === null) return null
-    for (const item of this.items.values()) if (item.id === id) return item
-    return null
+    return id === null ? null : this.itemsById.get(id) ?? null
   }
 
   private open(type: string, id: string | null, key: string): OpenItem {
     const item: OpenItem = { type, id, call: -1, callId: "", seen: new Set(), annotated: new Map(), probed: new Set(), thought: -1, summary: false, isDone: false }
     this.items.set(key, item)
+    if (id !== null && !this.itemsById.has(id)) this.itemsById.set(id, item)
     this.newest = item
     return item
   }

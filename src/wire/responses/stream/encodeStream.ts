@@ -21,6 +21,8 @@ export class ResponsesEncoder implements StreamEncoder, ItemEvents {
   /** Unique part of every id of this response. */
   private readonly unique: string
   private frame: ResponseFrame | null = null
+  /** What was not taken yet: all before the newest reasoning item, and the rest. */
+  private earlier = ""
   private out = ""
   private sequence = 0
   /** Number of the next item. */
@@ -33,6 +35,8 @@ export class ResponsesEncoder implements StreamEncoder, ItemEvents {
   /** The newest message, for what comes after its end. */
   private lastMessage: MessageItem | null = null
   private readonly open = new Map<number, CallItem>()
+  /** Open calls that got something since they were last looked at. */
+  private readonly fresh = new Set<number>()
   private newestCall = -1
   private pendingLogprobs: Array<TokenLogprob> | null = null
   private textSignature: Signature | null = null
@@ -76,9 +80,9 @@ export class ResponsesEncoder implements StreamEncoder, ItemEvents {
   }
 
   take(): string {
-    const text = this.out
+    const text = this.earlier + this.out
     if (text !== "") {
-      this.out = ""
+      this.earlier = this.out = ""
       this.takes++
     }
     return text
@@ -157,12 +161,14 @@ export class ResponsesEncoder implements StreamEncoder, ItemEvents {
     this.qualified ??= qualified(namespacesOf(this.options.request["tools"]))
     const item = new CallItem(this, this.index++, id === "" ? `call_${this.options.makeId()}` : id, this.qualified.get(name) ?? { name, namespace: null }, custom)
     this.open.set(index, item)
+    this.fresh.add(index)
     this.newestCall = index
   }
 
   toolArguments(choice: number, index: number, literal: Literal): void {
     if (choice !== 0 || this.isClosed || literal === "") return
     this.open.get(index)?.arguments(literal)
+    this.fresh.add(index)
   }
 
   partEnd(choice: number): void {
@@ -179,8 +185,10 @@ export class ResponsesEncoder implements StreamEncoder, ItemEvents {
   logprobs(choice: number, entries: ReadonlyArray<TokenLogprob>): void {
     if (choice !== 0 || this.isClosed || entries.length === 0) return
     const message = this.message ?? this.lastMessage
-    if (message === null || !message.logprobs(entries)) (this.pendingLogprobs ??= []).push(...entries)
-    else if (message !== this.message) this.output[message.index] = message.json("completed")
+    if (message === null || !message.logprobs(entries)) {
+      const pending = this.pendingLogprobs ??= []
+      for (const entry of entries) pending.push(entry)
+    } else if (message !== this.message) this.output[message.index] = message.json("completed")
   }
 
   /** A generated image is an item of its own; other media have no place in this format. */
@@ -216,7 +224,9 @@ export class ResponsesEncoder implements StreamEncoder, ItemEvents {
   private openThought(id: string | null): ReasoningItem {
     this.closeMessage("completed")
     this.endCalls()
-    this.thought = new ReasoningItem(this, this.index, id ?? `rs_${this.unique}_${this.index}`, this.takes, this.out.length)
+    this.earlier += this.out
+    this.out = ""
+    this.thought = new ReasoningItem(this, this.index, id ?? `rs_${this.unique}_${this.index}`, this.takes)
     this.index++
     return this.thought
   }
@@ -229,7 +239,7 @@ export class ResponsesEncoder implements StreamEncoder, ItemEvents {
     if (signature.family !== "responses" || thought.takes !== this.takes) return
     const { id } = unpack(signature.value)
     if (id === null) return
-    this.out = this.out.slice(0, thought.from) + this.out.slice(thought.from).replaceAll(`"${thought.id}"`, JSON.stringify(id))
+    this.out = this.out.replaceAll(`"${thought.id}"`, JSON.stringify(id))
     thought.id = id
   }
 
@@ -266,7 +276,8 @@ export class ResponsesEncoder implements StreamEncoder, ItemEvents {
 
   /** A call ends where another part begins; one whose arguments are no whole JSON yet may be an upstream that mixes its calls. */
   private endCalls(): void {
-    for (const [index, call] of this.open) if (call.isWhole()) this.closeCall(index)
+    for (const index of this.fresh) if (this.open.get(index)?.isWhole() === true) this.closeCall(index)
+    this.fresh.clear()
   }
 
   private closeOthers(): void {
