@@ -19,6 +19,8 @@ const BURST_STREAMS = 16
 const SLOW_STALL_MS = 1_000
 const SLOW_DEADLINE_MS = 240_000
 const IDLE_MS = 1_500
+const ASLEEP_MS = 60_000
+const WAKE_MS = 2_000
 const QUIET_INTERVAL_MS = 1_000
 const BUSY_INTERVAL_MS = 100
 const MEMORY_RAMP_MS = 1_000
@@ -234,6 +236,25 @@ const latency: Scenario = {
   }
 }
 
+const wake: Scenario = {
+  id: "wake",
+  title: (sizes) => `the first ${WAKE_MS / 1_000} s of ${sizes.ratePerSecond} requests per second after a minute without any, on a warmed instance`,
+  direct: true,
+  fresh: true,
+  smokeRounds: 1,
+  excludes: always,
+  run: async (harness, running, sizes) => {
+    const { endpoint } = running
+    await warm(harness, running)
+    await sleep(ASLEEP_MS)
+    const idleKb = residentKb(endpoint.pid ?? 0)
+    const { latencyMs } = await harness.submit<"open">({
+      kind: "open", endpoint, ratePerSecond: sizes.ratePerSecond, warmupMs: 0, measureMs: WAKE_MS, deadlineMs: deadline(WAKE_MS)
+    })
+    return { values: { "wake.p50Ms": latencyMs.p50, "wake.p99Ms": latencyMs.p99, "wake.idleMb": idleKb / 1_024 }, notes: [] }
+  }
+}
+
 const slow: Scenario = {
   id: "slow",
   title: (sizes) => `${sizes.readers} slow readers of ${sizes.megabytes} MB each, every byte compared`,
@@ -328,5 +349,5 @@ const capacity: Scenario = {
   }
 }
 
-/** In their order. The pairs come last: they leave the targets idle for most of a minute, and V8 forgets compiled code that nothing ran. */
-export const scenarios: ReadonlyArray<Scenario> = [request, tierCosts, instructionCount, combo, cluster, fanout, paced, burst, translated, latency, memory, idleStreams, slow, uploads, speech, embeddings, files, batches, sockets, startup, capacity, pairs]
+/** In their order. The pairs come last: they leave the targets idle for most of a minute. */
+export const scenarios: ReadonlyArray<Scenario> = [request, tierCosts, instructionCount, combo, cluster, fanout, paced, burst, translated, latency, wake, memory, idleStreams, slow, uploads, speech, embeddings, files, batches, sockets, startup, capacity, pairs]

@@ -12,7 +12,7 @@ export interface Metric {
   readonly timed: boolean
 }
 
-const timedValues = new Set(["batches.ratio", "capacity.streams", "start.listeningMs", "start.firstMs", "start.againMs", "paced.stalledPercent"])
+const timedValues = new Set(["batches.ratio", "capacity.streams", "start.listeningMs", "start.firstMs", "start.againMs", "wake.p50Ms", "wake.p99Ms", "paced.stalledPercent"])
 
 const metric = (id: string, label: string, unit: string, digits: number, compare: Metric["compare"]): Metric => ({
   id, label, unit, digits, compare, timed: compare === "added" || timedValues.has(id)
@@ -51,6 +51,9 @@ export const metrics: ReadonlyArray<Metric> = [
   metric("pairs.agentRatio", "100 kB of an agent's conversation translated, dearest pair, as a multiple of their JSON.parse", "", 2, "value"),
   metric("latency.p50Ms", "latency p50 at a fixed rate", "ms", 3, "added"),
   metric("latency.p99Ms", "latency p99 at a fixed rate", "ms", 3, "added"),
+  metric("wake.p50Ms", "latency p50 at a fixed rate after a minute of rest", "ms", 3, "added"),
+  metric("wake.p99Ms", "latency p99 at a fixed rate after a minute of rest", "ms", 3, "added"),
+  metric("wake.idleMb", "memory after a minute of rest", "MB", 0, "value"),
   metric("capacity.streams", "paced streams on one core with p99 <= 10 ms", "streams", 0, "value"),
   metric("memory.quietKb", "memory per open quiet stream", "kB", 1, "value"),
   metric("memory.busyKb", "memory per open busy stream", "kB", 1, "value"),
