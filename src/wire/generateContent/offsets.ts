@@ -32,7 +32,7 @@ export const characterAt = (text: string): ((byte: number) => number) => {
 
 /** The byte at each character; behind the end it is the end. */
 export const byteAt = (text: string): ((character: number) => number) => {
-  if (Buffer.byteLength(text) === text.length) return (character) => Math.min(character, text.length)
+  if (Buffer.byteLength(text) === text.length) return (character) => text.slice(0, character).length
   const known = [start]
   for (let last = start, next = stride; next < text.length; next += stride) {
     const at = isLowSurrogate(text.charCodeAt(next)) ? next - 1 : next

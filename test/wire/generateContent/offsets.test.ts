@@ -25,6 +25,11 @@ describe("a place in a text", () => {
   })
 })
 
+it.each(["plain", "é"])("a place that is none is what a cut there leaves: %j", (letters) => {
+  const text = letters.repeat(700)
+  for (const at of [-5, 1.5, 1_500.5, Number.NaN, 1e9]) expect(byteAt(text)(at)).toBe(Buffer.byteLength(text.slice(0, at)))
+})
+
 describe("a literal", () => {
   it.prop("is as long as its plain text", { letters: Schema.Array(Letter) }, ({ letters }) => {
     expect(lengthOf(escape(letters.join("")))).toBe(letters.join("").length)
