@@ -12,7 +12,7 @@ export interface Metric {
   readonly timed: boolean
 }
 
-const timedValues = new Set(["batches.ratio", "capacity.streams", "start.listeningMs", "start.firstMs", "start.againMs", "wake.p50Ms", "wake.p99Ms", "paced.stalledPercent"])
+const timedValues = new Set(["batches.ratio", "capacity.streams", "start.listeningMs", "start.firstMs", "start.againMs", "paced.stalledPercent"])
 
 const metric = (id: string, label: string, unit: string, digits: number, compare: Metric["compare"]): Metric => ({
   id, label, unit, digits, compare, timed: compare === "added" || timedValues.has(id)
