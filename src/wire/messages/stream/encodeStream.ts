@@ -49,8 +49,7 @@ export class MessagesEncoder implements StreamEncoder {
   private prefix = ""
   private textSignature: Signature | null = null
   private call: ToolCallState | null = null
-  /** Calls that began before the open one was complete: blocks must not overlap. */
-  /** Calls that wait for the open one to be complete, by the sink's numbers. */
+  /** Calls that began before the open one was complete, by the sink's numbers: blocks must not overlap. */
   private readonly waiting = new Map<number, ToolCallState>()
   private sawCall = false
   private sawRefusal = false

@@ -327,7 +327,7 @@ export class ResponsesDecoder implements StreamDecoder {
   private finish(response: Frame, type: string): void {
     this.start(response)
     const isUnseen = this.items.size === 0
-    // An item of this kind was streamed under another number.
+    // What was streamed, by kind and call: an item may stand under another number here.
     const received = new Set([...this.items.values()].map(({ callId, type }) => `${type} ${callId}`))
     recordsAt(response, "output").forEach((item, index) => {
       // Servers that stream nothing, or only a part of their items, name them here.

@@ -167,7 +167,9 @@ export class ResponsesEncoder implements StreamEncoder, ItemEvents {
 
   toolArguments(choice: number, index: number, literal: Literal): void {
     if (choice !== 0 || this.isClosed || literal === "") return
-    this.open.get(index)?.arguments(literal)
+    const call = this.open.get(index)
+    if (call === undefined) return
+    call.arguments(literal)
     this.fresh.add(index)
   }
 
