@@ -19,6 +19,7 @@ const BURST_STREAMS = 16
 const SLOW_STALL_MS = 1_000
 const SLOW_DEADLINE_MS = 240_000
 const IDLE_MS = 1_500
+const AWAKE_MS = 5_000
 const ASLEEP_MS = 60_000
 const WAKE_MS = 2_000
 const QUIET_INTERVAL_MS = 1_000
@@ -238,19 +239,19 @@ const latency: Scenario = {
 
 const wake: Scenario = {
   id: "wake",
-  title: (sizes) => `the first ${WAKE_MS / 1_000} s of ${sizes.ratePerSecond} requests per second after a minute without any, on a warmed instance`,
+  title: (sizes) => `the first ${WAKE_MS / 1_000} s of ${sizes.ratePerSecond} requests per second, after ${AWAKE_MS / 1_000} s of them and a minute of rest`,
   direct: true,
   fresh: true,
   smokeRounds: 1,
   excludes: always,
   run: async (harness, running, sizes) => {
     const { endpoint } = running
+    const shape = { kind: "open", endpoint, ratePerSecond: sizes.ratePerSecond, warmupMs: 0 } as const
     await warm(harness, running)
+    await harness.submit<"open">({ ...shape, measureMs: AWAKE_MS, deadlineMs: deadline(AWAKE_MS) })
     await sleep(ASLEEP_MS)
     const idle = endpoint.pid === null ? {} : { "wake.idleMb": residentKb(endpoint.pid) / 1_024 }
-    const { latencyMs } = await harness.submit<"open">({
-      kind: "open", endpoint, ratePerSecond: sizes.ratePerSecond, warmupMs: 0, measureMs: WAKE_MS, deadlineMs: deadline(WAKE_MS)
-    })
+    const { latencyMs } = await harness.submit<"open">({ ...shape, measureMs: WAKE_MS, deadlineMs: deadline(WAKE_MS) })
     return { values: { "wake.p50Ms": latencyMs.p50, "wake.p99Ms": latencyMs.p99, ...idle }, notes: [] }
   }
 }
