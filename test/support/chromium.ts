@@ -1,5 +1,5 @@
 /**
- * A real browser for a test: Debian's `chromium` without a window, with an empty profile of its own. It sends nothing off this
+ * A real browser for a test: Debian's Chromium without a window, with an empty profile of its own. It sends nothing off this
  * machine: names that the test invents are mapped to loopback, all others do not resolve.
  */
 import * as fs from "node:fs"
@@ -7,12 +7,14 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { type Browser as Chromium, type BrowserContext, chromium } from "playwright-core"
 
-const BINARY = "/usr/bin/chromium"
+/** The same engine without the browser around its pages, which takes a third less CPU for a suite; else the whole browser. */
+const BINARIES = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"]
+const BINARY = BINARIES.find((file) => fs.existsSync(file)) ?? "/usr/bin/chromium-headless-shell"
 
 /** Whether the browser is installed; suites that need it are skipped without, with the reason printed, and fail under CI. */
 export const canBrowse = (): boolean => {
   if (process.env["CI"] === "true" || fs.existsSync(BINARY)) return true
-  console.warn(`Skipped: ${BINARY} is not installed (Debian package chromium).`)
+  console.warn(`Skipped: ${BINARY} is not installed (Debian package chromium-headless-shell).`)
   return false
 }
 
