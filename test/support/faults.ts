@@ -11,6 +11,7 @@ import type { DegradationEffect, DegradationRow, Fault } from "#schemas/degradat
 import * as Http from "./http.ts"
 import { eventually, Operator, PASSWORD } from "./operator.ts"
 import { freePort } from "./redis.ts"
+import { startEnvironment, startFlags } from "./startFlags.ts"
 
 /** `refused`: nobody listens and every connection is reset. `frozen`: everything stays open, nothing moves. A number: ms added per direction. */
 export type Mood = "open" | "refused" | "frozen" | { readonly slowMs: number }
@@ -159,10 +160,10 @@ export const unheard = async (environment: Readonly<Record<string, string>>): Pr
   const fd = fs.openSync(fifo, fs.constants.O_RDWR | fs.constants.O_NONBLOCK)
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
-  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", "src/main.ts", "serve"], {
+  const child = spawn(process.execPath, [...startFlags, "src/main.ts", "serve"], {
     cwd: repository,
     env: {
-      PATH: process.env["PATH"], HOME: process.env["HOME"], HOST: "127.0.0.1", PORT: String(port), GATEWAY_DATA_DIR: dataDir,
+      PATH: process.env["PATH"], HOME: process.env["HOME"], ...startEnvironment, HOST: "127.0.0.1", PORT: String(port), GATEWAY_DATA_DIR: dataDir,
       GATEWAY_SIM_PROVIDER: "false", INITIAL_PASSWORD: PASSWORD, LOG_FORMAT: "json", ...environment
     },
     stdio: ["ignore", fd, fd]

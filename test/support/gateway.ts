@@ -31,6 +31,7 @@ import * as Http from "./http.ts"
 import * as MediaFetch from "#src/platform/media/MediaFetch.ts"
 import { eventually, Operator, PASSWORD } from "./operator.ts"
 import { migratedDirectory } from "./postgres.ts"
+import { startEnvironment, startFlags } from "./startFlags.ts"
 
 export interface Options {
   /** Variables over the test's own. */
@@ -197,9 +198,9 @@ export const spawned = async (options: Options = {}): Promise<Spawned> => {
   let exited: Promise<Exited> = Promise.resolve({ code: null, signal: null })
 
   const start = async () => {
-    const born = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", "src/main.ts", "serve"], {
+    const born = spawn(process.execPath, [...startFlags, "src/main.ts", "serve"], {
       cwd: repository,
-      env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environmentOf(dataDir, port, options) },
+      env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...startEnvironment, ...environmentOf(dataDir, port, options) },
       stdio: ["ignore", "pipe", "pipe"]
     })
     child = born

@@ -6,6 +6,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, vi } from "vitest"
+import { startEnvironment, startFlags } from "#test/support/startFlags.ts"
 
 export const root = fileURLToPath(new URL("../../..", import.meta.url))
 
@@ -109,9 +110,9 @@ export function emptyDirectory(): string {
   return directory
 }
 
-/** Starts `gateway ...` with this Node. */
+/** Starts `gateway ...` with this Node, as `bin/gateway` does. */
 export const start = (args: ReadonlyArray<string>, options: Options = {}): Command =>
-  new Command(process.execPath, ["--disable-warning=ExperimentalWarning", path.join(root, "src/main.ts"), ...args], options)
+  new Command(process.execPath, [...startFlags, path.join(root, "src/main.ts"), ...args], { ...options, env: { ...startEnvironment, ...options.env } })
 
 /** Runs a command to its end. */
 export const run = (args: ReadonlyArray<string>, options: Options = {}): Promise<Ended> => start(args, options).ended
