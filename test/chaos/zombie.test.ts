@@ -4,13 +4,14 @@ import { expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"
 import { spawned } from "#test/support/gateway.ts"
 import { eventually, PASSWORD } from "#test/support/operator.ts"
+import { startEnvironment, startFlags } from "#test/support/startFlags.ts"
 
 /** Starts the gateway below a parent that never asks how it ended, as a container's first process may not. */
 const unreaped = async (dataDir: string, url: string) => {
-  const serve = `"${process.execPath}" --disable-warning=ExperimentalWarning src/main.ts serve >/dev/null 2>&1`
+  const serve = `"${process.execPath}" ${startFlags.join(" ")} src/main.ts serve >/dev/null 2>&1`
   const parent = spawn("sh", ["-c", `${serve} & echo $!; exec sleep 300`], {
     env: {
-      PATH: process.env["PATH"], HOME: process.env["HOME"], HOST: "127.0.0.1", PORT: new URL(url).port, GATEWAY_DATA_DIR: dataDir,
+      PATH: process.env["PATH"], HOME: process.env["HOME"], ...startEnvironment, HOST: "127.0.0.1", PORT: new URL(url).port, GATEWAY_DATA_DIR: dataDir,
       GATEWAY_SIM_PROVIDER: "false", INITIAL_PASSWORD: PASSWORD, GATEWAY_LOOKUP_TIMEOUT_MS: "10000"
     },
     stdio: ["ignore", "pipe", "ignore"]

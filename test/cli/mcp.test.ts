@@ -6,10 +6,11 @@ import * as path from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { spawned, type Spawned } from "#test/support/gateway.ts"
 import { eventually } from "#test/support/operator.ts"
+import { startFlags } from "#test/support/startFlags.ts"
 
 let gateway: Spawned
 const cwd = path.resolve(import.meta.dirname, "../..")
-const args = ["--disable-warning=ExperimentalWarning", "src/main.ts", "mcp"]
+const args = [...startFlags, "src/main.ts", "mcp"]
 const environment = () => ({ PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", GATEWAY_DATA_DIR: gateway.dataDir })
 
 beforeAll(async () => {

@@ -2,9 +2,10 @@
  * The gateway with everything on: key authentication, model resolution, plan, usage, ledger and metrics. It is started as
  * an operator would start it and configured through its own management API.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
+import { asStarted } from "#bench/http/servers/asStarted.ts"
 import { alive, type Child, freePort, listening, logTail, root, startNode, stop, workDirectory } from "#bench/http/servers/processes.ts"
 import { cpuNanoseconds, peakResidentKb, residentKb } from "#bench/http/servers/ProcFs.ts"
 import type { Candidate, Running, Stalls, Start, Surroundings } from "./Target.ts"
@@ -130,19 +131,6 @@ const combine = async (origin: string, mockPort: number): Promise<string> => {
 /** A checkout of the gateway and what its instances stand between. */
 interface Site extends Surroundings {
   readonly checkout: string
-}
-
-/** Node's flags and the variables of `npm start`, so that what is measured is what an operator runs. */
-const asStarted = (checkout: string): { readonly flags: ReadonlyArray<string>; readonly env: Readonly<Record<string, string>> } => {
-  const { scripts } = JSON.parse(readFileSync(join(checkout, "package.json"), "utf8")) as { readonly scripts: { readonly start: string } }
-  const words = scripts.start.split(" ")
-  return {
-    flags: words.filter((word) => word.startsWith("--")),
-    env: Object.fromEntries(words.flatMap((word) => {
-      const [, name, value] = /^([A-Z_]+)=(.*)$/.exec(word) ?? []
-      return name === undefined || value === undefined ? [] : [[name, value]]
-    }))
-  }
 }
 
 /** The process on a data directory, and when it listened; its log is named after `name`. */
