@@ -7,7 +7,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { type Browser as Chromium, type BrowserContext, chromium } from "playwright-core"
 
-/** The same engine without the browser around its pages, which takes a third less CPU for a suite; else the whole browser. */
+/** The same engine without the browser around its pages, which takes less CPU; else the whole browser. */
 const BINARIES = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"]
 const BINARY = BINARIES.find((file) => fs.existsSync(file)) ?? "/usr/bin/chromium-headless-shell"
 
