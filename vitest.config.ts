@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config"
+import { startFlags } from "./test/support/startFlags.ts"
 
 const ci = process.env["CI"] === "true"
 
@@ -11,7 +12,7 @@ export default defineConfig({
     exclude: ["**/node_modules/**"],
     pool: "forks",
     // As `npm start` has it: V8 would optimize the code of an embedded database in every file, for longer than the file takes.
-    execArgv: ["--wasm-tiering-budget=2147483647", "--wasm-lazy-validation"],
+    execArgv: startFlags.filter((flag) => flag.startsWith("--wasm-")),
     // Many tests wait more than they work: one worker more than the cores that the suite is made for.
     maxWorkers: 3,
     // Longer than `eventually` waits, which then says what it saw last; beside two busy processes a start alone takes 20 s.
