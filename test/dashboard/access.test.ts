@@ -1,7 +1,8 @@
 /** Signing in and out, a session that ends, a gateway that is gone, and moving about. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
 import { canBrowse } from "#test/support/chromium.ts"
-import { signIn, type Stage, stage, visit } from "#test/support/dashboard.ts"
+import { type Stage, stage, visit } from "#test/support/dashboard.ts"
+import { PASSWORD } from "#test/support/operator.ts"
 
 describe.skipIf(!canBrowse())("the dashboard's door", () => {
   let on: Stage
@@ -23,7 +24,9 @@ describe.skipIf(!canBrowse())("the dashboard's door", () => {
     await page.getByLabel("Password").fill("a wrong password")
     await page.getByRole("button", { name: "Sign in" }).click()
     await page.getByRole("alert").waitFor()
-    await signIn(page)
+    await page.getByLabel("Password").fill(PASSWORD)
+    await page.getByRole("button", { name: "Sign in" }).click()
+    await page.getByRole("navigation", { name: "Screens" }).waitFor({ state: "attached" })
     await page.getByRole("heading", { level: 1, name: "First steps" }).waitFor()
     expect(new URL(page.url()).pathname).toBe("/dashboard/welcome")
     await page.getByRole("link", { name: "To the overview" }).click()

@@ -54,12 +54,6 @@ export const visit = async (browser: Browser, url: string, options: BrowserConte
   return { page, go, troubles: () => troubles, close: () => context.close() }
 }
 
-export const signIn = async (page: Page, password = PASSWORD): Promise<void> => {
-  await page.getByLabel("Password").fill(password)
-  await page.getByRole("button", { name: "Sign in" }).click()
-  await page.getByRole("navigation", { name: "Screens" }).waitFor({ state: "attached" })
-}
-
 /** Opens a screen for one test; its page is closed after it, and must have broken no rule. */
 export const comerOf = (on: () => Stage) => async (screen: string, options: BrowserContextOptions = {}): Promise<Page> => {
   const seen = await visit(on().browser, on().gateway.url, options)
