@@ -84,6 +84,8 @@ export interface ToolCallPart {
   readonly name: string
   /** JSON text of the arguments object as the model wrote it (may be invalid JSON); free text for a custom tool. */
   readonly arguments: string
+  /** The same as an object, where the client's format holds one: formats that do write it without reading the text again. */
+  readonly object?: Readonly<Record<string, unknown>> | undefined
   /** True for a call of a custom (free text) tool. */
   readonly custom: boolean
   readonly cache: CacheControl | null

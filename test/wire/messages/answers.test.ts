@@ -86,7 +86,7 @@ describe("messages answers", () => {
     const parts: ReadonlyArray<ContentPart> = [
       { kind: "reasoning", text: "", summary: false, signature: { family: "responses", value: "enc" }, id: null, redacted: false },
       { kind: "text", text: "t", cache: null, annotations: [], signature: { family: "generateContent", value: "a" } },
-      call("{}", { signature: { family: "generateContent", value: "b" } })
+      call("{}", { object: {}, signature: { family: "generateContent", value: "b" } })
     ]
     const { content } = written(answer(parts))
     const back = client.decodeRequest({ model: "m", messages: [{ role: "user", content: "x" }, { role: "assistant", content }] })

@@ -287,7 +287,10 @@ const conversationOf = (rounds: ReadonlyArray<typeof AnyRound.Type>, over: Parti
   let joins = false
   rounds.forEach((round, r) => {
     add("user", round.asked, joins)
-    const calls = round.calls.map((one, i): ContentPart => ({ kind: "toolCall", id: `t${r}_${i}`, name: "f", arguments: JSON.stringify(one.input), custom: false, cache: one.cache, signature: null }))
+    const calls = round.calls.map((one, i): ContentPart => {
+      const args = JSON.stringify(one.input)
+      return { kind: "toolCall", id: `t${r}_${i}`, name: "f", arguments: args, object: json(Buffer.from(args)), custom: false, cache: one.cache, signature: null }
+    })
     add("assistant", [...round.thoughts, round.said, ...calls], false)
     joins = calls.length > 0
     if (joins) add("tool", round.calls.map((one, i): ContentPart => ({ kind: "toolResult", id: `t${r}_${i}`, name: null, content: one.result, isError: one.isError, cache: one.cache })), false)

@@ -154,9 +154,9 @@ const readPart = (part: WireGenerateContent.Part, raw: Json, context: PartContex
   if (part.functionCall !== undefined) {
     if (!isModel) throw invalid(`${at()}.functionCall`, `Field '${at()}.functionCall': only content of role 'model' calls functions.`)
     // The same id for the same place, so that a later request pairs up again.
-    const { args, id = `call_${context.content}_${context.part}`, name } = part.functionCall
+    const { args = {}, id = `call_${context.content}_${context.part}`, name } = part.functionCall
     calls.add(id, name)
-    return { kind: "toolCall", id, name, arguments: JSON.stringify(args ?? {}), custom: false, cache: null, signature } satisfies ToolCallPart
+    return { kind: "toolCall", id, name, arguments: JSON.stringify(args), object: args, custom: false, cache: null, signature } satisfies ToolCallPart
   }
   if (part.functionResponse !== undefined) {
     if (isModel) throw invalid(`${at()}.functionResponse`, `Field '${at()}.functionResponse': content of role 'model' answers no functions.`)

@@ -167,7 +167,7 @@ const idOf = (id: string, { generation }: Context): string | undefined => genera
 const callPart = (part: ToolCallPart, signature: string | null, isFirst: boolean, context: Context): object => {
   if (part.cache !== null) context.omitted.add("cache_control")
   const needed = isFirst && context.generation !== null && context.generation >= 3 ? unsignedCall : null
-  return { functionCall: { id: idOf(part.id, context), name: part.name, args: context.json.text(argsOf(part)) }, thoughtSignature: signature ?? needed ?? undefined }
+  return { functionCall: { id: idOf(part.id, context), name: part.name, args: part.object ?? context.json.text(argsOf(part)) }, thoughtSignature: signature ?? needed ?? undefined }
 }
 
 /** Arguments as a JSON object: the model's own text when it is one. */

@@ -61,10 +61,13 @@ const turnsOf = (messages: Request["messages"]): ReadonlyArray<Turn> => {
     if (message.thinking !== undefined && message.thinking !== null && message.thinking !== "") {
       parts.unshift({ kind: "reasoning", text: message.thinking, summary: false, signature: null, id: null, redacted: false })
     }
-    const calls = (message.tool_calls ?? []).map((call, n): ToolCallPart => ({
-      kind: "toolCall", id: call.id === undefined || call.id === null || call.id === "" ? `call_${i}_${n}` : call.id, name: call.function.name,
-      arguments: JSON.stringify(call.function.arguments ?? {}), custom: false, cache: null, signature: null
-    }))
+    const calls = (message.tool_calls ?? []).map((call, n): ToolCallPart => {
+      const object = call.function.arguments ?? {}
+      return {
+        kind: "toolCall", id: call.id === undefined || call.id === null || call.id === "" ? `call_${i}_${n}` : call.id, name: call.function.name,
+        arguments: JSON.stringify(object), object, custom: false, cache: null, signature: null
+      }
+    })
     open = new OpenCalls()
     for (const call of calls) {
       open.add(call.id, call.name)

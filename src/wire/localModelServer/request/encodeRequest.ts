@@ -115,7 +115,7 @@ const read = (parts: ReadonlyArray<ContentPart>, turn: Turn, json: JsonWriter, o
       case "toolCall":
         if (part.cache !== null) omitted.add("cache_control")
         message.calls.push({
-          id: part.id, function: { name: part.name, arguments: part.custom ? { input: part.arguments } : json.text(objectText(part.arguments)) }
+          id: part.id, function: { name: part.name, arguments: part.custom ? { input: part.arguments } : part.object ?? json.text(objectText(part.arguments)) }
         })
         break
       case "image":

@@ -1,6 +1,7 @@
 /** Content blocks of a client's request as neutral parts. */
 import type { CacheControl, Extra, MediaPart, OpaquePart, ContentPart, ReasoningPart, Source, TextPart, ToolCallPart, ToolResultPart } from "#schemas/wire/conversation.ts"
 import * as WireMessages from "#schemas/wire/messages.ts"
+import * as Json from "#src/wire/json/json.ts"
 import { carried } from "#src/wire/messages/carriers.ts"
 import { annotationsOf } from "#src/wire/messages/citations.ts"
 import { hostedText, isHosted, isSealedHistory } from "#src/wire/neutral/hostedText.ts"
@@ -121,11 +122,13 @@ const knownPart = (block: WireMessages.KnownBlock, raw: unknown, path: string, n
       return { kind: "reasoning", text: block.thinking, summary: false, signature: Signatures.open(block.signature ?? "", "messages"), id: null, redacted: false }
     case "redacted_thinking":
       return { kind: "reasoning", text: "", summary: false, signature: Signatures.open(block.data, "messages"), id: null, redacted: true }
-    case "tool_use":
+    case "tool_use": {
+      const { input } = raw as { readonly input: unknown }
       return {
-        kind: "toolCall", id: block.id, name: block.name, arguments: JSON.stringify((raw as { readonly input: unknown }).input), custom: false,
+        kind: "toolCall", id: block.id, name: block.name, arguments: JSON.stringify(input), object: Json.isRecord(input) ? input : undefined, custom: false,
         cache: cacheOf(block.cache_control), signature: null
       }
+    }
     case "tool_result": return toolResult(block, raw, path, note)
   }
 }

@@ -135,7 +135,7 @@ const cacheOf = (cache: CacheControl | null): object | undefined => cache === nu
 
 const callBlock = (part: ToolCallPart, path: string, at: TurnContext): Block => ({
   type: "tool_use", id: idFor(part.id, at), name: checkedName(part.name, path),
-  input: at.json.text(inputJson(part, () => at.omitted.add(`${path} (arguments that are no JSON object)`))), cache_control: cacheOf(part.cache)
+  input: part.object ?? at.json.text(inputJson(part, () => at.omitted.add(`${path} (arguments that are no JSON object)`))), cache_control: cacheOf(part.cache)
 })
 
 const resultBlock = (part: ToolResultPart, path: string, at: TurnContext): Block => {
