@@ -1,6 +1,5 @@
 /** What no text of a client's can hold. */
 const mark = `gatewayJson${crypto.randomUUID().replaceAll("-", "")}n`
-const marks = new RegExp(`"${mark}(\\d+);"`, "g")
 
 /**
  * Writes values that hold JSON texts, such as a call's arguments: those keep the spelling the model gave them, numbers of 64 bits
@@ -17,6 +16,13 @@ export class JsonWriter {
   /** The JSON text of a value, each of its JSON texts as it is. */
   write(value: object): string {
     const written = JSON.stringify(value)
-    return this.texts.length === 0 ? written : written.replace(marks, (_, index: string) => this.texts[Number(index)] ?? "null")
+    if (this.texts.length === 0) return written
+    const [first = "", ...others] = written.split(`"${mark}`)
+    let out = first
+    for (const piece of others) {
+      const end = piece.indexOf(";")
+      out += (this.texts[Number(piece.slice(0, end))] ?? "null") + piece.slice(end + 2)
+    }
+    return out
   }
 }
