@@ -1,4 +1,5 @@
 /** Neutral turns as chat messages. */
+import { hasOnly } from "#src/wire/neutral/decoding.ts"
 import { soleText } from "#src/wire/neutral/foreign.ts"
 import type { CacheControl, MediaPart, ContentPart, ReasoningPart, Signature, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import { writeAnnotation } from "#src/wire/chatCompletions/annotations.ts"
@@ -9,6 +10,12 @@ import type { Omitted } from "#src/wire/neutral/settings.ts"
 import { unsayable } from "#src/wire/neutral/settings.ts"
 
 type Out = Readonly<Record<string, unknown>>
+
+/** Members of an assistant's message. */
+interface Thoughts {
+  readonly reasoning_content: string | undefined
+  readonly reasoning_details: ReadonlyArray<unknown> | undefined
+}
 
 /** Writes the messages of one request; throws (inside `reading`) what the format cannot say. */
 export class MessageWriter {
@@ -79,7 +86,7 @@ export class MessageWriter {
   }
 
   private text(part: TextPart): Out {
-    return { type: "text", text: part.text, ...this.cache(part.cache) }
+    return part.cache === null ? { type: "text", text: part.text } : { type: "text", text: part.text, ...this.cache(part.cache) }
   }
 
   private cache(cache: CacheControl | null): Out {
@@ -156,7 +163,7 @@ export class MessageWriter {
     const calls: Array<Out> = []
     const images: Array<unknown> = []
     const annotations: Array<unknown> = []
-    let audio: Out = {}
+    let audio: Out | undefined
     let signature: Signature | null = null
     for (const part of turn.parts) {
       switch (part.kind) {
@@ -183,7 +190,7 @@ export class MessageWriter {
           break
         case "audio":
           if (part.source.kind !== "file" || part.source.family !== "chat-completions") throw unsayable(turn.path, "a chat assistant message names earlier audio by its id only.")
-          audio = { audio: { id: part.source.id } }
+          audio = { id: part.source.id }
           break
         case "image":
           if (this.can.openai) throw unsayable(turn.path, "a chat assistant message holds no image.")
@@ -195,16 +202,19 @@ export class MessageWriter {
     }
     const plain = plainTexts(content)
     const empty = content.length === 0
+    const thoughts = this.thoughts(reasoning)
+    // Members that are undefined are not written.
     return {
       role: "assistant",
-      ...named(turn),
-      content: empty ? (calls.length > 0 || "audio" in audio ? null : "") : plain === null ? content : plain.join(""),
-      ...this.thoughts(reasoning),
-      ...(calls.length > 0 ? { tool_calls: calls } : {}),
-      ...(annotations.length > 0 ? { annotations } : {}),
-      ...(images.length > 0 ? { images } : {}),
-      ...audio,
-      ...(this.can.openai || signature?.family !== "generateContent" ? {} : { extra_content: extraContent(signature) })
+      name: turn.name ?? undefined,
+      content: empty ? (calls.length > 0 || audio !== undefined ? null : "") : plain === null ? content : plain.join(""),
+      reasoning_content: thoughts?.reasoning_content,
+      reasoning_details: thoughts?.reasoning_details,
+      tool_calls: calls.length > 0 ? calls : undefined,
+      annotations: annotations.length > 0 ? annotations : undefined,
+      images: images.length > 0 ? images : undefined,
+      audio,
+      extra_content: this.can.openai || signature?.family !== "generateContent" ? undefined : extraContent(signature)
     }
   }
 
@@ -212,22 +222,23 @@ export class MessageWriter {
    * Thoughts that this family signed go back as it gave them; others as plain text where the server takes that. What no server
    * takes is left out unlisted: the model's own old thoughts are not the client's words.
    */
-  private thoughts(parts: ReadonlyArray<ReasoningPart>): Out {
+  private thoughts(parts: ReadonlyArray<ReasoningPart>): Thoughts | null {
+    if (parts.length === 0) return null
     const isOwn = (part: ReasoningPart): boolean => part.signature?.family === "chat-completions"
     const details = parts.some(isOwn)
-      ? { reasoning_details: writeDetails(parts.filter((part) => part.text !== "" || isOwn(part)), (signature) => signature.family === "chat-completions" ? signature.value : null) }
-      : {}
+      ? writeDetails(parts.filter((part) => part.text !== "" || isOwn(part)), (signature) => signature.family === "chat-completions" ? signature.value : null)
+      : undefined
     const text = parts.map((part) => part.text).filter((one) => one !== "").join("\n\n")
-    return { ...(this.can.pastReasoning && text !== "" ? { reasoning_content: text } : {}), ...details }
+    return { reasoning_content: this.can.pastReasoning && text !== "" ? text : undefined, reasoning_details: details }
   }
 
   private call(part: ToolCallPart): Out {
     this.cache(part.cache)
-    const body = part.custom
-      ? { type: "custom", custom: { name: part.name, input: part.arguments } }
-      : { type: "function", function: { name: part.name, arguments: part.arguments.trim() === "" ? "{}" : part.arguments } }
-    const signed = part.signature?.family === "generateContent" && !this.can.openai ? { extra_content: extraContent(part.signature) } : {}
-    return { id: this.callId(part.id), ...body, ...signed }
+    const id = this.callId(part.id)
+    const extra = part.signature?.family === "generateContent" && !this.can.openai ? extraContent(part.signature) : undefined
+    return part.custom
+      ? { id, type: "custom", custom: { name: part.name, input: part.arguments }, extra_content: extra }
+      : { id, type: "function", function: { name: part.name, arguments: part.arguments.trim() === "" ? "{}" : part.arguments }, extra_content: extra }
   }
 
   /**
@@ -255,6 +266,8 @@ export class MessageWriter {
 
   private result(part: ToolResultPart, path: string): readonly [Out, ReadonlyArray<unknown>] {
     if (part.isError) this.omitted.add("is_error")
+    const text = part.cache === null ? soleText(part.content) : null
+    if (text !== null) return [{ role: "tool", tool_call_id: this.callId(part.id), content: text }, []]
     const texts: Array<Out> = []
     const media: Array<unknown> = []
     for (const piece of part.content) {
@@ -262,14 +275,14 @@ export class MessageWriter {
         texts.push(this.text(piece))
         continue
       }
-      const text = piece.kind === "document" ? textOfDocument(piece) : null
-      if (text !== null) texts.push({ type: "text", text })
+      const document = piece.kind === "document" ? textOfDocument(piece) : null
+      if (document !== null) texts.push({ type: "text", text: document })
       else media.push(...this.media(piece, path))
     }
     // The breakpoint of the whole result stands on its last text.
     const last = texts[texts.length - 1]
     if (last === undefined) this.cache(part.cache)
-    else texts[texts.length - 1] = { ...last, ...this.cache(part.cache) }
+    else if (part.cache !== null) texts[texts.length - 1] = { ...last, ...this.cache(part.cache) }
     const plain = plainTexts(texts)
     const content = plain === null ? texts : plain.length === 0 && media.length > 0 ? "The result follows in the next user message." : plain.join("\n")
     return [{ role: "tool", tool_call_id: this.callId(part.id), content }, media]
@@ -302,9 +315,8 @@ const named = (turn: Turn): Out => turn.name === null ? {} : { name: turn.name }
 const plainTexts = (parts: ReadonlyArray<unknown>): ReadonlyArray<string> | null => {
   const texts: Array<string> = []
   for (const part of parts) {
-    const { type, text, ...rest } = part as Out
-    if (type !== "text" || typeof text !== "string" || Object.keys(rest).length > 0) return null
-    texts.push(text)
+    if (!hasOnly(part, "type", "text") || part["type"] !== "text" || typeof part["text"] !== "string") return null
+    texts.push(part["text"])
   }
   return texts
 }
