@@ -1,7 +1,7 @@
 /**
  * Conversations of managed keys (scope lease:exclusive): only under a lease, only on its connection, and fenced immediately before each
- * wire call. Other keys pass: a lease keeps only managed keys apart. A connection serves sessions alone when only managed keys may
- * use it.
+ * wire call. Other keys pass unless they present a lease, which can only be another key's. A connection serves sessions alone when only
+ * managed keys may use it.
  */
 import * as Effect from "effect/Effect"
 import { claimOf, Leases } from "#actors/lease/Leases.ts"
@@ -9,7 +9,6 @@ import * as Standing from "#actors/lease/standing.ts"
 import type { LeaseStoreDown } from "#actors/lease/LeaseStore.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Lease } from "#schemas/protocols/Lease.ts"
-import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import { LeaseFence } from "./LeaseFence.ts"
 import * as LeaseContext from "#src/inference/lane/leaseContext.ts"
 import * as LeaseErrors from "#src/inference/lane/leaseErrors.ts"
@@ -26,12 +25,16 @@ export interface Options {
 /** Looks the lease up, before anything else is done for the call. */
 export const make = ({ fork, leases, now }: Options): Stage => ({
   name: "leases",
-  applies: ({ key }) => key !== null && Standing.isManaged(key),
+  applies: ({ key, request }) => (key !== null && Standing.isManaged(key)) || LeaseContext.isPresented(request),
   run: (call, next) => {
-    const key = call.key as ApiKey
+    const { key } = call
     const context = LeaseContext.contextOf(call.request)
     if (context instanceof PublicError) {
       call.passage.refuse(context)
+      return
+    }
+    if (key === null || !Standing.isManaged(key)) {
+      call.passage.refuse(LeaseErrors.fenceStale)
       return
     }
     if (key.policy.allowedConnections.length === 0) {

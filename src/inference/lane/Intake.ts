@@ -2,7 +2,6 @@
  * How every inference endpoint with a JSON body begins: draining, key and policy, body, JSON. Synchronous where it can be: large bodies are
  * read by threads of their own, and only an outline of them comes back.
  */
-import * as Standing from "#actors/lease/standing.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
@@ -17,7 +16,7 @@ import * as Forms from "./forms/forms.ts"
 import * as GatewayHeaders from "./gatewayHeaders.ts"
 import type { RequestTags } from "./gatewayHeaders.ts"
 import * as InferenceCall from "./InferenceCall.ts"
-import * as LeaseErrors from "./leaseErrors.ts"
+import * as LeaseContext from "./leaseContext.ts"
 import * as RouteReport from "./RouteReport.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
@@ -125,8 +124,9 @@ export abstract class Arrival<Services extends IntakeServices, At extends Gate> 
       this.refuse(key)
       return
     }
-    if (gate.fenced !== true && key !== null && Standing.isManaged(key)) {
-      this.refuse(LeaseErrors.unsupportedRoute)
+    const unfenced = gate.fenced === true ? null : LeaseContext.refusalUnfenced(exchange, key)
+    if (unfenced !== null) {
+      this.refuse(unfenced)
       return
     }
     const boundary = gate.isForm === true ? FormReader.boundaryOf(exchange.header("content-type")) : null

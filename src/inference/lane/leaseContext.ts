@@ -1,7 +1,9 @@
 /** The owner and the generation that a call presents. The owner is turned into its SHA-256 here and is never kept as it came. */
 import * as Crypto from "node:crypto"
+import * as Standing from "#actors/lease/standing.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { ownerPattern } from "#schemas/protocols/Lease.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { CallHead } from "./InferenceCall.ts"
 import * as LeaseErrors from "./leaseErrors.ts"
 
@@ -26,6 +28,19 @@ export interface LeaseContext {
   readonly owner: string
   readonly generation: number
 }
+
+/** Whether a call presents a lease: its owner and its generation, each right or wrong. */
+export const isPresented = (head: Pick<CallHead, "header">): boolean =>
+  isSaid(head.header(LeaseErrors.ownerHeader)) && isSaid(head.header(LeaseErrors.generationHeader))
+
+/** Why a call may not go where no lease is checked; null = it may. */
+export const refusalUnfenced = (head: Pick<CallHead, "header">, key: ApiKey | null): PublicError | null => {
+  if (key !== null && Standing.isManaged(key)) return LeaseErrors.unsupportedRoute
+  // The lease is another key's.
+  return isPresented(head) ? LeaseErrors.fenceStale : null
+}
+
+const isSaid = (given: string | undefined): boolean => given !== undefined && given !== ""
 
 /** The lease owner and generation headers; every inference call of a managed key must send both. */
 export const contextOf = (head: Pick<CallHead, "header">): LeaseContext | PublicError => {
