@@ -79,7 +79,8 @@ export class KeyStore extends Context.Service<KeyStore, {
   /** Newest first. */
   readonly list: (limit: number, offset: number) => Op<{ readonly keys: ReadonlyArray<ApiKey>; readonly total: number }>
   readonly insert: (key: ApiKey) => Op<void>
-  readonly replace: (key: ApiKey) => Op<boolean>
+  /** Only while the stored key is as it was at `seen`, its `updatedAt`; false when it is not, or gone. */
+  readonly replace: (key: ApiKey, seen: string) => Op<boolean>
   readonly touch: (id: string, lastUsedAt: string) => Op<void>
   readonly remove: (id: string) => Op<boolean>
 }>()("gateway/ports/KeyStore") {}

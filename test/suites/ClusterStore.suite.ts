@@ -45,8 +45,9 @@ export const suite = (name: string, layer: Layer.Layer<Needs>): void => {
           yield* mappings.insert(comboMapping({ id: "cl-m", comboId: "cl-k" }))
           yield* documents.put("flag", "CL_FLAG", "true")
           yield* documents.remove("flag", "CL_FLAG")
-          yield* keys.insert(apiKey({ id: "cl-key", keyHash: "cl-hash" }))
-          yield* keys.replace(apiKey({ id: "cl-key", keyHash: "cl-hash", name: "renamed" }))
+          const key = apiKey({ id: "cl-key", keyHash: "cl-hash" })
+          yield* keys.insert(key)
+          yield* keys.replace({ ...key, name: "renamed" }, key.updatedAt)
         }))
         const named = (kind: string, ...ids: ReadonlyArray<string>): ReadonlyArray<Change> => ids.map((id) => ({ kind, id }))
         assert.deepStrictEqual(changes, [

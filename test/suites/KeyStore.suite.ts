@@ -62,12 +62,24 @@ export const suite = (name: string, layer: Layer.Layer<KeyStore>): void => {
         const store = yield* KeyStore
         yield* store.insert(apiKey({ id: "k-5", keyHash: "h-5", sealedKey: Redacted.make("x") }))
         const next = apiKey({ id: "k-5", keyHash: "h-5b", name: "Other", policy: { ...defaultPolicy, isBanned: true }, revokedAt: at(1) })
-        assert.isTrue(yield* store.replace(next))
+        const { updatedAt } = next
+        assert.isTrue(yield* store.replace(next, updatedAt))
         assert.deepStrictEqual(yield* store.get("k-5"), next)
         assert.isNull(yield* store.findByHash("h-5"))
-        assert.isFalse(yield* store.replace(apiKey({ id: "k-nobody", keyHash: "h-nobody" })))
+        assert.isFalse(yield* store.replace(apiKey({ id: "k-nobody", keyHash: "h-nobody" }), updatedAt))
         assert.isTrue(yield* store.remove("k-5"))
         assert.isFalse(yield* store.remove("k-5"))
+      }))
+
+    it.effect("replace stores nothing over a change that it has not seen", () =>
+      Effect.gen(function*() {
+        const store = yield* KeyStore
+        const first = apiKey({ id: "k-6", keyHash: "h-6", updatedAt: at(1) })
+        const second = { ...first, name: "Second", updatedAt: at(2) }
+        yield* store.insert(first)
+        assert.isTrue(yield* store.replace(second, at(1)))
+        assert.isFalse(yield* store.replace({ ...first, name: "Third", updatedAt: at(3) }, at(1)))
+        assert.deepStrictEqual(yield* store.get("k-6"), second)
       }))
 
     it.effect.prop("any key comes back as it was put", [ApiKey], ([given]) =>

@@ -168,7 +168,7 @@ const keys = Layer.sync(KeyStore, () => {
       return { keys: sorted.slice(offset, offset + limit), total: sorted.length }
     }),
     insert: own.insert,
-    replace: own.replace,
+    replace: (key, seen) => Effect.suspend(() => own.get(key.id)?.updatedAt === seen ? own.replace(key) : Effect.succeed(false)),
     touch: (id, at) => Effect.sync(() => {
       const key = own.rows.get(id)
       if (key !== undefined) own.rows.set(id, { ...key, lastUsedAt: later(key.lastUsedAt, at) })

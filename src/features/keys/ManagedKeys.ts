@@ -1,5 +1,4 @@
 /** Creating, changing and ending API keys: raw values exist only in the reply that shows them. */
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
@@ -23,6 +22,7 @@ import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import { scopeRank } from "#actors/keys/scopes.ts"
 import { TOKEN_PREFIX } from "#src/management/authentication/Callers.ts"
 import { callerRank } from "#src/management/authentication/rights.ts"
+import * as Changing from "./changing.ts"
 import * as Policy from "./policy.ts"
 
 type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
@@ -41,6 +41,8 @@ export class ManagedKeys extends Context.Service<ManagedKeys, {
   readonly change: (id: string, name: string | undefined, input: PolicyInput, own?: string) => Done<ApiKey>
   readonly regenerate: (id: string) => Done<Minted>
   readonly reveal: (id: string) => Done<string>
+  /** Ends a key for good; its record stays, where there still is one. */
+  readonly revoke: (id: string, at: string) => Effect.Effect<void, Refusal.Refusal | StoreError>
   /** With its budget and token limits, and its place among issued keys. */
   readonly remove: (id: string) => Done<void>
 }>()("gateway/http/ManagedKeys") {}
@@ -94,13 +96,14 @@ export const make = Effect.gen(function*() {
   const takenIsRefused = <A, R>(effect: Effect.Effect<A, Refusal.Refusal | StoreError, R>) => Effect.catchTag(effect, "StoreError", (error) =>
     Effect.fail(error.reason === "conflict" ? Refusal.conflict("Another key has this value", { details: [{ field: "key", message: "Taken" }] }) : error))
 
-  const now = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
   const note = (action: string, key: ApiKey, details: Readonly<Record<string, string | ReadonlyArray<string>>> = {}) =>
     audit.note({ action, target: key.id, resourceType: "apikey", details: { name: key.name, ...details } })
 
-  const replace = (key: ApiKey) => Effect.gen(function*() {
-    if (!(yield* store.replace(key))) return yield* missing
-    keys.forget(key.id)
+  const changed = <E, R>(id: string, change: (current: ApiKey) => Effect.Effect<ApiKey, E, R>) => Effect.gen(function*() {
+    const key = yield* Changing.changed(store, id, change)
+    if (key === null) return yield* missing
+    keys.forget(id)
+    return key
   })
 
   return ManagedKeys.of({
@@ -111,7 +114,7 @@ export const make = Effect.gen(function*() {
       if (policy instanceof Refusal.Refusal) return yield* Effect.fail(policy)
       yield* mayTouch(policy.scopes)
       const { raw, stored } = yield* own === undefined ? mintSecret : given(own)
-      const at = yield* now
+      const at = yield* Changing.now
       const key: ApiKey = {
         id: yield* random.uuidV4(), name, ...stored, machineId, issuerId, policy, createdAt: at, updatedAt: at, lastUsedAt: null, revokedAt: null
       }
@@ -120,26 +123,27 @@ export const make = Effect.gen(function*() {
       return { key, raw }
     }),
     change: Effect.fn("ManagedKeys.change")(function*(id, name, input, own?) {
-      const changed = Object.keys(input).concat(name === undefined ? [] : ["name"], own === undefined ? [] : ["key"])
-      if (changed.length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
-      const current = yield* get(id)
-      const policy = Policy.apply(current.policy, input)
-      if (policy instanceof Refusal.Refusal) return yield* Effect.fail(policy)
-      yield* mayTouch([...current.policy.scopes, ...policy.scopes])
+      const fields = Object.keys(input).concat(name === undefined ? [] : ["name"], own === undefined ? [] : ["key"])
+      if (fields.length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
       const stored = own === undefined ? {} : (yield* given(own)).stored
-      const key: ApiKey = { ...current, ...stored, name: name ?? current.name, policy, updatedAt: yield* now }
-      yield* takenIsRefused(replace(key))
-      yield* note("apikey.updated", key, { changed })
+      const key = yield* takenIsRefused(changed(id, Effect.fnUntraced(function*(current) {
+        const policy = Policy.apply(current.policy, input)
+        if (policy instanceof Refusal.Refusal) return yield* Effect.fail(policy)
+        yield* mayTouch([...current.policy.scopes, ...policy.scopes])
+        return { ...current, ...stored, name: name ?? current.name, policy }
+      })))
+      yield* note("apikey.updated", key, { changed: fields })
       return key
     }),
     regenerate: Effect.fn("ManagedKeys.regenerate")(function*(id) {
-      const current = yield* get(id)
-      yield* mayTouch(current.policy.scopes)
       const { raw, stored } = yield* mintSecret
-      const key: ApiKey = { ...current, ...stored, updatedAt: yield* now }
-      yield* replace(key)
+      const key = yield* changed(id, (current) => Effect.as(mayTouch(current.policy.scopes), { ...current, ...stored }))
       yield* note("apikey.regenerated", key)
       return { key, raw }
+    }),
+    revoke: Effect.fn("ManagedKeys.revoke")(function*(id, at) {
+      yield* Changing.changed(store, id, (key) => Effect.succeed({ ...key, revokedAt: key.revokedAt ?? at }))
+      keys.forget(id)
     }),
     reveal: Effect.fn("ManagedKeys.reveal")(function*(id) {
       if (!flags.isOn("ALLOW_API_KEY_REVEAL")) {
@@ -159,7 +163,7 @@ export const make = Effect.gen(function*() {
       if (!(yield* store.remove(id))) return yield* missing
       keys.forget(id)
       // After the key, so that it is never without its limits.
-      yield* registered.revoke(id, yield* now)
+      yield* registered.revoke(id, yield* Changing.now)
       yield* budgets.remove(id)
       for (const limit of yield* tokenLimits.list) if (limit.apiKeyId === id) yield* tokenLimits.remove(limit.id)
       if (limits !== null) yield* limits.reload

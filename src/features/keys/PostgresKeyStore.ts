@@ -60,9 +60,9 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
         return { keys: yield* Effect.forEach(rows, read), total: counts[0]?.total ?? 0 }
       })),
     insert: (key) => run("insert", Effect.asVoid(Effect.suspend(() => sql`INSERT INTO api_keys ${sql.insert(sealed(key))}`))),
-    replace: (key) =>
+    replace: (key, seen) =>
       run("replace", Effect.map(
-        Effect.suspend(() => sql`UPDATE api_keys SET ${sql.update(sealed(key), ["id"])} WHERE id = ${key.id} RETURNING id`),
+        Effect.suspend(() => sql`UPDATE api_keys SET ${sql.update(sealed(key), ["id"])} WHERE id = ${key.id} AND updated_at = ${seen} RETURNING id`),
         (rows) => rows.length > 0
       )),
     touch: (id, lastUsedAt) =>

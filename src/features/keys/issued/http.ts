@@ -191,9 +191,7 @@ export const layer = HttpApiBuilder.group(Surface.make(RegisteredKeysGroup), "re
   const revoke = Effect.fn("RegisteredKeys.revoke")(function*(id: string) {
     const record = yield* find(id)
     const at = iso(yield* Clock.currentTimeMillis)
-    const key = yield* keyStore.get(id)
-    if (key !== null && key.revokedAt === null) yield* keyStore.replace({ ...key, revokedAt: at, updatedAt: at })
-    keys.forget(id)
+    yield* managed.revoke(id, at)
     if (yield* store.revoke(id, at)) yield* audit.note({ action: "apikey.revoked", target: id, resourceType: "apikey", details: { name: record.name } })
     return { revoked: true as const, keyId: id }
   })
