@@ -1,6 +1,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Semaphore from "effect/Semaphore"
 import type { AmountRule } from "#actors/limits/rules.ts"
 import { unitsPerUsd } from "#actors/limits/rules.ts"
 import { minutesOf } from "#actors/limits/window.ts"
@@ -72,6 +73,8 @@ export const layer = HttpApiBuilder.group(Surface.make(BudgetsGroup), "budgets",
   const keys = yield* KeyStore
   const limits = yield* Limits
   const store = yield* BudgetStore
+  // One writer at a time: a change keeps the fields that others change at the same time.
+  const oneWriter = Semaphore.withPermits(yield* Semaphore.make(1), 1)
 
   const statusOf = (apiKeyId: string, name: string | null) => {
     const budget = limits.budgets().get(apiKeyId) ?? none(apiKeyId)
@@ -90,7 +93,7 @@ export const layer = HttpApiBuilder.group(Surface.make(BudgetsGroup), "budgets",
     return { budgets: yield* Effect.forEach(rows, (key) => statusOf(key.id, key.name), { concurrency: 4 }) }
   })
 
-  const put = Effect.fn("Budgets.put")(function*({ apiKeyId, ...input }: BudgetInput) {
+  const set = Effect.fnUntraced(function*({ apiKeyId, ...input }: BudgetInput) {
     // Permanent keys of the environment have no record.
     if (!apiKeyId.startsWith("env:") && (yield* keys.get(apiKeyId)) === null) return yield* Effect.fail(Refusal.invalidField("apiKeyId", "No such key"))
     const at = iso(yield* Clock.currentTimeMillis)
@@ -101,13 +104,19 @@ export const layer = HttpApiBuilder.group(Surface.make(BudgetsGroup), "budgets",
     }
     yield* store.put(budget)
     yield* limits.reload
-    yield* audit.note({ action: "budget.set", target: apiKeyId, resourceType: "budget", details: termsOf(budget) })
-    return { success: true as const, apiKeyId, budget: termsOf(budget) }
+    return termsOf(budget)
+  })
+
+  const put = Effect.fn("Budgets.put")(function*(input: BudgetInput) {
+    const { apiKeyId } = input
+    const budget = yield* oneWriter(set(input))
+    yield* audit.note({ action: "budget.set", target: apiKeyId, resourceType: "budget", details: budget })
+    return { success: true as const, apiKeyId, budget }
   })
 
   const remove = Effect.fn("Budgets.remove")(function*(apiKeyId: string) {
-    if (!(yield* store.remove(apiKeyId))) return yield* Effect.fail(Refusal.notFound("This key has no budget"))
-    yield* limits.reload
+    const removed = yield* oneWriter(Effect.tap(store.remove(apiKeyId), (removed) => removed ? limits.reload : Effect.void))
+    if (!removed) return yield* Effect.fail(Refusal.notFound("This key has no budget"))
     yield* audit.note({ action: "budget.deleted", target: apiKeyId, resourceType: "budget" })
     return { success: true as const }
   })

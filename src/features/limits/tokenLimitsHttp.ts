@@ -2,6 +2,7 @@ import * as Clock from "effect/Clock"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Semaphore from "effect/Semaphore"
 import { Configuration, shownModel, shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import { TokenLimitStore } from "#actors/limits/ports/LimitRecords.ts"
 import { Limits } from "#actors/limits/ports/Limits.ts"
@@ -46,6 +47,8 @@ export const layer = HttpApiBuilder.group(Surface.make(TokenLimitsGroup), "token
   const limits = yield* Limits
   const random = yield* SecureRandom.SecureRandom
   const store = yield* TokenLimitStore
+  // One writer at a time: a change keeps the fields that others change at the same time.
+  const oneWriter = Semaphore.withPermits(yield* Semaphore.make(1), 1)
 
   const note = (action: string, { apiKeyId, enabled, id, scopeType, scopeValue, tokenLimit }: TokenLimit) => audit.note({
     action, target: id, resourceType: "token-limit", details: { apiKeyId, scopeType, scopeValue, tokenLimit, enabled }
@@ -71,7 +74,7 @@ export const layer = HttpApiBuilder.group(Surface.make(TokenLimitsGroup), "token
     return { limits: wanted.flatMap((limit) => views.get(limit.id) ?? []) }
   })
 
-  const put = Effect.fn("TokenLimits.put")(function*(input: TokenLimitInput) {
+  const set = Effect.fnUntraced(function*(input: TokenLimitInput) {
     const { scopeType, tokenLimit } = input
     const scopeValue = scopeType === "global" ? "" : input.scopeValue ?? ""
     if (scopeType !== "global" && scopeValue === "") return yield* Effect.fail(Refusal.invalidField("scopeValue", `Required for scopeType ${scopeType}`))
@@ -87,15 +90,23 @@ export const layer = HttpApiBuilder.group(Surface.make(TokenLimitsGroup), "token
     if (standing === undefined) yield* store.insert(limit)
     else if (!(yield* store.replace(limit))) return yield* missing
     yield* limits.reload
-    yield* note(standing === undefined ? "token-limit.created" : "token-limit.updated", shown(limit, configuration.current()))
+    return { limit, made: standing === undefined }
+  })
+
+  const put = Effect.fn("TokenLimits.put")(function*(input: TokenLimitInput) {
+    const { limit, made } = yield* oneWriter(set(input))
+    yield* note(made ? "token-limit.created" : "token-limit.updated", shown(limit, configuration.current()))
     const warning = warningOf(limit, configuration.current())
     return { success: true as const, limit: shown(limit, configuration.current()), ...(warning === null ? {} : { warning }) }
   })
 
   const remove = Effect.fn("TokenLimits.remove")(function*(id: string) {
-    const limit = limits.tokenLimits().find((one) => one.id === id)
-    if (limit === undefined || !(yield* store.remove(id))) return yield* missing
-    yield* limits.reload
+    const limit = yield* oneWriter(Effect.gen(function*() {
+      const limit = limits.tokenLimits().find((one) => one.id === id)
+      if (limit === undefined || !(yield* store.remove(id))) return yield* missing
+      yield* limits.reload
+      return limit
+    }))
     yield* note("token-limit.deleted", shown(limit, configuration.current()))
     return { success: true as const }
   })

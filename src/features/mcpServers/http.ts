@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import * as Semaphore from "effect/Semaphore"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -56,6 +57,8 @@ export const layer = HttpApiBuilder.group(Surface.make(McpServersGroup), "mcpSer
   const servers = yield* McpServers
   const store = yield* McpServerStore
   const { startsPrograms } = yield* McpServersOptions
+  // One writer at a time: a change keeps the fields that others change at the same time.
+  const oneWriter = Semaphore.withPermits(yield* Semaphore.make(1), 1)
 
   const now = Effect.map(Clock.currentTimeMillis, iso)
   const find = (id: string) => Effect.flatMap(store.get(id), (server) => server === null ? missing : Effect.succeed(server))
@@ -77,13 +80,19 @@ export const layer = HttpApiBuilder.group(Surface.make(McpServersGroup), "mcpSer
     }
   })
 
+  const addressOf = (transport: McpTransport, fields: McpServerChange, before: McpAddress | null) => {
+    const address = Addresses.addressOf(transport, fields, before)
+    return address instanceof Refusal.Refusal ? Effect.fail(address) : Effect.succeed(address)
+  }
+
+  const sealed = (address: McpAddress) => Redacted.make(JSON.stringify(address))
+
   const checked = Effect.fnUntraced(function*(transport: McpTransport, fields: McpServerChange, before: McpAddress | null) {
     const unknown = (fields.scopes ?? []).findIndex((scope) => !Scopes.toolScopes.some((known) => known === scope))
     if (unknown >= 0) return yield* Effect.fail(Refusal.invalidField(`scopes.${unknown}`, "Expected a scope of tools; GET /api/mcp/tools names them"))
-    const address = Addresses.addressOf(transport, fields, before)
-    if (address instanceof Refusal.Refusal) return yield* Effect.fail(address)
+    const address = yield* addressOf(transport, fields, before)
     if (Addresses.isHttp(address)) yield* Effect.mapError(guard.check(address.url, "provider"), ({ message }) => Refusal.invalidField("url", message))
-    return Redacted.make(JSON.stringify(address))
+    return address
   })
 
   const note = (action: string, { access, enabled, id, name, transport }: McpServer) =>
@@ -93,40 +102,48 @@ export const layer = HttpApiBuilder.group(Surface.make(McpServersGroup), "mcpSer
     const at = yield* now
     const transport = input.transport ?? "http"
     yield* checkProgram(transport)
-    const address = yield* checked(transport, input, null)
-    if ((yield* store.list).length >= SERVERS_MAX) return yield* Effect.fail(Refusal.conflict(`There are ${SERVERS_MAX} MCP servers already`))
+    const address = sealed(yield* checked(transport, input, null))
     const server: McpServer = {
       id: yield* random.uuidV4(), name: input.name, description: input.description ?? null, transport, address, enabled: input.enabled ?? true,
       access: input.access ?? "keys", allowedTools: input.allowedTools ?? [], blockedTools: input.blockedTools ?? [], scopes: input.scopes ?? [],
       timeoutMs: input.timeoutMs ?? TIMEOUT_MS, createdAt: at, updatedAt: at
     }
-    yield* store.insert(server)
-    yield* servers.reload
+    yield* oneWriter(Effect.gen(function*() {
+      if ((yield* store.list).length >= SERVERS_MAX) return yield* Effect.fail(Refusal.conflict(`There are ${SERVERS_MAX} MCP servers already`))
+      yield* store.insert(server)
+      yield* servers.reload
+    }))
     yield* note("mcp_server.created", server)
     return { server: viewOf(server) }
   })
 
   const update = Effect.fn("McpServers.update")(function*(id: string, input: McpServerChange) {
-    const before = yield* find(id)
+    const known = yield* find(id)
     // Also what changes less than the program: it may start it.
-    yield* checkProgram(before.transport)
-    const address = yield* checked(before.transport, input, addressIn(before))
-    const server: McpServer = {
-      ...before, address, name: input.name ?? before.name, description: input.description === undefined ? before.description : input.description,
-      enabled: input.enabled ?? before.enabled, access: input.access ?? before.access, allowedTools: input.allowedTools ?? before.allowedTools,
-      blockedTools: input.blockedTools ?? before.blockedTools, scopes: input.scopes ?? before.scopes, timeoutMs: input.timeoutMs ?? before.timeoutMs,
-      updatedAt: yield* now
-    }
-    if (!(yield* store.replace(server))) return yield* missing
-    yield* servers.reload
+    yield* checkProgram(known.transport)
+    // The URL guard asks the network, which must not hold up other writers.
+    yield* checked(known.transport, input, addressIn(known))
+    const server = yield* oneWriter(Effect.gen(function*() {
+      const before = yield* find(id)
+      const server: McpServer = {
+        ...before, address: sealed(yield* addressOf(before.transport, input, addressIn(before))), name: input.name ?? before.name,
+        description: input.description === undefined ? before.description : input.description, enabled: input.enabled ?? before.enabled,
+        access: input.access ?? before.access, allowedTools: input.allowedTools ?? before.allowedTools,
+        blockedTools: input.blockedTools ?? before.blockedTools, scopes: input.scopes ?? before.scopes, timeoutMs: input.timeoutMs ?? before.timeoutMs,
+        updatedAt: yield* now
+      }
+      if (!(yield* store.replace(server))) return yield* missing
+      yield* servers.reload
+      return server
+    }))
     yield* note("mcp_server.updated", server)
     return { server: viewOf(server) }
   })
 
   const remove = Effect.fn("McpServers.remove")(function*(id: string) {
     const server = yield* find(id)
-    if (!(yield* store.remove(id))) return yield* missing
-    yield* servers.reload
+    const removed = yield* oneWriter(Effect.tap(store.remove(id), (removed) => removed ? servers.reload : Effect.void))
+    if (!removed) return yield* missing
     yield* note("mcp_server.deleted", server)
     return { success: true as const }
   })

@@ -64,22 +64,25 @@ export const make = Effect.gen(function*() {
   /** A sign-in that brought no new refresh token leaves the stored one: some vendors give it only once. */
   const renew = Effect.fnUntraced(function*(id: string, { fields, provider, purpose }: SignedIn, now: string) {
     const { accessToken, email, displayName, idToken, refreshToken, ...rest } = fields
-    const current = yield* known(provider, id)
-    const written = yield* configuration.commit(store.renew(id, {
-      accessToken,
-      ...(refreshToken === null ? {} : { refreshToken }),
-      ...(idToken === null ? {} : { idToken })
-    }, {
-      ...rest,
-      ...(email === null ? {} : { email }),
-      ...(displayName === null ? {} : { displayName }),
-      ...(purpose.name === null ? {} : { name: purpose.name }),
-      providerSpecificData: ConnectionRecord.mergeData(current.providerSpecificData, purpose.providerSpecificData),
-      testStatus: "active",
-      ...ConnectionRecord.noError,
-      updatedAt: now
+    // Read inside the commit: one writer at a time, so that an operator's change of providerSpecificData is kept.
+    const current = yield* configuration.commit(Effect.gen(function*() {
+      const current = yield* known(provider, id)
+      const written = yield* store.renew(id, {
+        accessToken,
+        ...(refreshToken === null ? {} : { refreshToken }),
+        ...(idToken === null ? {} : { idToken })
+      }, {
+        ...rest,
+        ...(email === null ? {} : { email }),
+        ...(displayName === null ? {} : { displayName }),
+        ...(purpose.name === null ? {} : { name: purpose.name }),
+        providerSpecificData: ConnectionRecord.mergeData(current.providerSpecificData, purpose.providerSpecificData),
+        testStatus: "active",
+        ...ConnectionRecord.noError,
+        updatedAt: now
+      })
+      return written ? current : yield* Effect.fail(gone)
     }))
-    if (!written) return yield* Effect.fail(gone)
     yield* audit.note({
       action: "provider.credentials.updated", target: id, resourceType: "provider", details: { provider, name: current.name, changed: ["sign-in"] }
     })

@@ -56,9 +56,9 @@ export const layer = HttpApiBuilder.group(Surface.make(PricingGroup), "pricing",
       }
     }
     if (prices.size === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
-    const stored = configuration.current().pricing
+    // Read inside the commit: one writer at a time, so that changes of different fields are all kept.
     yield* configuration.commit(Effect.forEach(prices, ([key, price]) => {
-      const known = readPrice(stored.get(key))
+      const known = readPrice(configuration.current().pricing.get(key))
       return documents.put(KIND, key, merged(known._tag === "Some" ? known.value : undefined, price))
     }, { discard: true }))
     yield* audit.note({ action: "pricing.updated", resourceType: "pricing", details: { models: Array.from(prices.keys(), named) } })

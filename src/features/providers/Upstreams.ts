@@ -126,12 +126,12 @@ export const make = Effect.gen(function*() {
 
   const keep = Effect.fnUntraced(function*(connection: Connection, models: ReadonlyArray<UpstreamModel>) {
     const now = new Date(yield* Clock.currentTimeMillis).toISOString()
-    const stored = readSynced(yield* documents.get(KIND, connection.id))
-    const before = stored._tag === "Some" ? stored.value.models : []
-    yield* configuration.commit(Effect.andThen(
-      documents.put(KIND, connection.id, { models, syncedAt: now }),
-      configuration.current().nodeById.has(connection.provider) ? keepForNode(connection.provider, models, before, now) : Effect.void
-    ))
+    yield* configuration.commit(Effect.gen(function*() {
+      const stored = readSynced(yield* documents.get(KIND, connection.id))
+      const before = stored._tag === "Some" ? stored.value.models : []
+      yield* documents.put(KIND, connection.id, { models, syncedAt: now })
+      if (configuration.current().nodeById.has(connection.provider)) yield* keepForNode(connection.provider, models, before, now)
+    }))
   })
 
   return Upstreams.of({

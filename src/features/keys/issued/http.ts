@@ -2,6 +2,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Semaphore from "effect/Semaphore"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { IssueTracker } from "./IssueTracker.ts"
 import { Keys } from "#actors/ports/Keys.ts"
@@ -9,7 +10,6 @@ import { type IssueStanding, RegisteredKeyStore } from "#actors/limits/ports/Lim
 import { Limits } from "#actors/limits/ports/Limits.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
-import type { PolicyInput } from "#src/features/keys/api.ts"
 import { type IssueLimitsInput, type IssueReport, type NewRegisteredKey, type RegisteredKeyView, RegisteredKeysGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { leaseScope } from "#schemas/protocols/Lease.ts"
@@ -46,17 +46,6 @@ const counted = (standing: IssueStanding, keys: ReadonlyMap<string, ApiKey | nul
   })
 })
 
-/** How an issued key is served, as its issuer is now. What it may use at most is asked of the issuer at each call, so it is not copied. */
-const inherited = (issuer: Issuer): PolicyInput => {
-  if (issuer === null) return {}
-  const { policy } = issuer
-  return {
-    preferredConnections: policy.preferredConnections, allowedQuotas: policy.allowedQuotas, disableNonPublicModels: policy.disableNonPublicModels,
-    allowedMcpTools: policy.allowedMcpTools, noLog: policy.noLog, disabledGuardrails: policy.disabledGuardrails, allowGuardrailOptOut: policy.allowGuardrailOptOut,
-    throttleDelayMs: policy.throttleDelayMs, cacheDefaultMode: policy.cacheDefaultMode, expiresAt: policy.expiresAt
-  }
-}
-
 export const layer = HttpApiBuilder.group(Surface.make(RegisteredKeysGroup), "registeredKeys", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
@@ -66,6 +55,8 @@ export const layer = HttpApiBuilder.group(Surface.make(RegisteredKeysGroup), "re
   const managed = yield* ManagedKeys
   const store = yield* RegisteredKeyStore
   const tracker = yield* IssueTracker
+  // One writer at a time: a change keeps the limits that others change at the same time.
+  const oneWriter = Semaphore.withPermits(yield* Semaphore.make(1), 1)
 
   const holder = callerOf.pipe(Effect.provideService(Keys, keys), Effect.provideService(Limits, limits))
 
@@ -109,7 +100,7 @@ export const layer = HttpApiBuilder.group(Surface.make(RegisteredKeysGroup), "re
   const narrowed = Effect.fnUntraced(function*(callerKey: Issuer, provider: string, accountId: string) {
     const allowed = callerKey?.policy.allowedConnections ?? []
     const snapshot = configuration.current()
-    let narrower: PolicyInput = inherited(callerKey)
+    let narrower = Issuing.inherited(callerKey)
     if (provider !== "") {
       const row = builtin.byPrefix.get(provider)
       const node = snapshot.nodeByPrefix.get(provider) ?? snapshot.nodeById.get(provider)
@@ -214,8 +205,11 @@ export const layer = HttpApiBuilder.group(Surface.make(RegisteredKeysGroup), "re
   const shown = ({ subject: _subject, ...rest }: IssueLimits) => rest
   const readLimits = (kind: "provider" | "account", id: string) => Effect.andThen(holder, Effect.map(limitsFor(kind, id), shown))
   const setLimits = Effect.fn("RegisteredKeys.setLimits")(function*(kind: "provider" | "account", id: string, input: IssueLimitsInput) {
-    const next = { ...yield* limitsFor(kind, id), ...input }
-    yield* store.putIssueLimits(next)
+    const next = yield* oneWriter(Effect.gen(function*() {
+      const next: IssueLimits = { ...yield* limitsFor(kind, id), ...input }
+      yield* store.putIssueLimits(next)
+      return next
+    }))
     yield* audit.note({ action: "registered-key.limits", target: next.subject, resourceType: "issue-limits", details: { ...input } })
     return shown(next)
   })

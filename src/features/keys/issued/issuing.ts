@@ -1,5 +1,6 @@
-/** Whether another key may be issued. Pure over the keys that were issued before. */
+/** Whether another key may be issued, and how it is served. Pure over the keys that were issued before. */
 import type { IssueStanding } from "#actors/limits/ports/LimitRecords.ts"
+import type { PolicyInput } from "#src/features/keys/api.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { IssueLimits, RegisteredKey } from "#schemas/records/Limits.ts"
 
@@ -64,4 +65,15 @@ export const check = ({ keys, kind, limits }: IssueStanding, now: number): Issue
     }
   }
   return null
+}
+
+/** How an issued key is served, as its issuer is now. What it may use at most is asked of the issuer at each call, so it is not copied. */
+export const inherited = (issuer: ApiKey | null): PolicyInput => {
+  if (issuer === null) return {}
+  const { policy } = issuer
+  return {
+    preferredConnections: policy.preferredConnections, allowedQuotas: policy.allowedQuotas, disableNonPublicModels: policy.disableNonPublicModels,
+    allowedMcpTools: policy.allowedMcpTools, noLog: policy.noLog, disabledGuardrails: policy.disabledGuardrails, allowGuardrailOptOut: policy.allowGuardrailOptOut,
+    throttleDelayMs: policy.throttleDelayMs, cacheDefaultMode: policy.cacheDefaultMode, expiresAt: policy.expiresAt
+  }
 }

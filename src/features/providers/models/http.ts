@@ -50,13 +50,20 @@ export const layer = HttpApiBuilder.group(Surface.make(ProviderModelsGroup), "pr
   const find = (provider: string, modelId: string): CustomModel | undefined =>
     configuration.current().customModels.find((model) => model.provider === provider && model.modelId === modelId)
 
-  const save = Effect.fnUntraced(function*(input: ModelInput, provider: string) {
+  /** `check`: what must hold when the model is written. */
+  const save = Effect.fnUntraced(function*(input: ModelInput, provider: string, check: Effect.Effect<void, Refusal.Refusal> = Effect.void) {
     yield* refuseInert(Acting.customModel, input)
     const issues = headerIssues("upstreamHeaders", input.upstreamHeaders ?? {})
     if (issues.length > 0) return yield* Effect.fail(Refusal.invalidFields(issues))
     const at = yield* now
-    const model = CustomModelRecord.apply(find(provider, input.modelId) ?? CustomModelRecord.emptyModel(provider, input.modelId, at), { ...input, provider }, at)
-    yield* configuration.commit(store.upsert(model))
+    // Read inside the commit: one writer at a time, so that changes of different fields are all kept.
+    const model = yield* configuration.commit(Effect.gen(function*() {
+      yield* check
+      const standing = find(provider, input.modelId) ?? CustomModelRecord.emptyModel(provider, input.modelId, at)
+      const next = CustomModelRecord.apply(standing, { ...input, provider }, at)
+      yield* store.upsert(next)
+      return next
+    }))
     yield* audit.note({ action: "provider.model.saved", target: `${shown(provider)}/${input.modelId}`, resourceType: "provider-model" })
     return model
   })
@@ -67,10 +74,10 @@ export const layer = HttpApiBuilder.group(Surface.make(ProviderModelsGroup), "pr
 
   const update = Effect.fn("ProviderModels.update")(function*(input: ModelInput) {
     const provider = yield* owner(input.provider)
-    const known = find(provider, input.modelId) !== undefined
     const overrides = modelsOf(builtin, provider).has(input.modelId)
-    if (!known && !overrides) return yield* Effect.fail(Refusal.notFound("Model not found"))
-    const model = yield* save(input, provider)
+    const isThere = Effect.suspend(() => overrides || find(provider, input.modelId) !== undefined ? Effect.void : Effect.fail(Refusal.notFound("Model not found")))
+    yield* isThere
+    const model = yield* save(input, provider, isThere)
     return overrides ? { ok: true as const, modelCompatOverrides: listed(provider).modelCompatOverrides } : { model: view(model) }
   })
 

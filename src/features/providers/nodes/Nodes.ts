@@ -62,12 +62,11 @@ export const make = Effect.gen(function*() {
       : Effect.void
   })
 
-  const checked = Effect.fnUntraced(function*(node: ProviderNode | Refusal.Refusal) {
-    if (node instanceof Refusal.Refusal) return yield* Effect.fail(node)
-    yield* checkPrefix(node)
-    yield* connections.checkUrl(node.baseUrl, "baseUrl")
-    return node
-  })
+  /** The checks that need no network. */
+  const checked = (node: ProviderNode | Refusal.Refusal): Done<ProviderNode> =>
+    node instanceof Refusal.Refusal ? Effect.fail(node) : Effect.as(checkPrefix(node), node)
+
+  const checkBase = (node: ProviderNode): Done<void> => connections.checkUrl(node.baseUrl, "baseUrl")
 
   const note = (action: string, node: ProviderNode) => audit.note({
     action, target: node.id, resourceType: "provider-node", details: { name: node.name, prefix: node.prefix }
@@ -77,7 +76,7 @@ export const make = Effect.gen(function*() {
     get,
     create: Effect.fn("Nodes.create")(function*({ apiKey, ...input }) {
       yield* refuseInert(Acting.node, input)
-      const node = yield* checked(NodeRecord.make(input, yield* random.uuidV4(), yield* now))
+      const node = yield* Effect.tap(checked(NodeRecord.make(input, yield* random.uuidV4(), yield* now)), checkBase)
       const connection = apiKey === undefined ? null : yield* connections.prepareFirst(node, apiKey)
       yield* configuration.commit(Effect.andThen(store.insert(node), connection === null ? Effect.void : connectionStore.insert(connection)))
       yield* note("provider.node.created", node)
@@ -86,33 +85,37 @@ export const make = Effect.gen(function*() {
     }),
     change: Effect.fn("Nodes.change")(function*(id, change) {
       yield* refuseOwned(configuration.current(), "node", id)
-      const current = yield* get(id)
+      yield* get(id)
       yield* refuseInert(Acting.node, change)
-      const node = yield* checked(NodeRecord.apply(current, change, yield* now))
-      const own = configuration.current().connections.filter((connection) => connection.provider === id)
-      const written = yield* configuration.commit(Effect.gen(function*() {
-        if (!(yield* store.replace(node))) return false
-        for (const connection of own) {
+      const at = yield* now
+      const changed = Effect.flatMap(get(id), (current) => checked(NodeRecord.apply(current, change, at)))
+      // The URL guard asks the network, which must not hold up other commits.
+      yield* Effect.flatMap(changed, checkBase)
+      // Read again inside the commit: one writer at a time, so that changes of different fields are all kept.
+      const node = yield* configuration.commit(Effect.gen(function*() {
+        const node = yield* changed
+        if (!(yield* store.replace(node))) return yield* missing
+        for (const connection of configuration.current().connections) {
+          if (connection.provider !== id) continue
           yield* connectionStore.patch(connection.id, {
             providerSpecificData: mergeData(connection.providerSpecificData, nodeData(node)), updatedAt: node.updatedAt
           })
         }
-        return true
+        return node
       }))
-      if (!written) return yield* missing
       yield* note("provider.node.updated", node)
       return node
     }),
     remove: Effect.fn("Nodes.remove")(function*(id) {
       yield* refuseOwned(configuration.current(), "node", id)
-      const node = yield* get(id)
-      const removed = yield* configuration.commit(Effect.gen(function*() {
+      const node = yield* configuration.commit(Effect.gen(function*() {
+        const node = yield* get(id)
         yield* connectionStore.removeByProvider(id)
         yield* customModels.removeAll(id)
         yield* customModels.removeAll(node.prefix)
-        return yield* store.remove(id)
+        if (!(yield* store.remove(id))) return yield* missing
+        return node
       }))
-      if (!removed) return yield* missing
       yield* note("provider.node.deleted", node)
     })
   })

@@ -150,11 +150,16 @@ export const make = Effect.gen(function*() {
       if (Object.keys(change).length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
       yield* refuseInert(Acting.connection, change)
       yield* checkData(current.provider, change.providerSpecificData, current.providerSpecificData)
-      const patch = ConnectionRecord.patchOf(current, change, yield* now)
-      const next: Connection = { ...current, ...patch, ...(apiKey === null ? {} : { apiKey: Redacted.make(apiKey) }) }
-      // Only a new secret rewrites the record; else health marks of running requests would be lost.
-      const written = yield* configuration.commit(apiKey === null ? store.patch(id, patch) : store.replace(next))
-      if (!written) return yield* missing
+      const at = yield* now
+      // Read again inside the commit: one writer at a time, so that changes of different fields are all kept.
+      const next = yield* configuration.commit(Effect.gen(function*() {
+        const standing = yield* get(id)
+        const patch = ConnectionRecord.patchOf(standing, change, at)
+        const next: Connection = { ...standing, ...patch, ...(apiKey === null ? {} : { apiKey: Redacted.make(apiKey) }) }
+        // Only a new secret rewrites the record; else health marks of running requests would be lost.
+        if (!(yield* apiKey === null ? store.patch(id, patch) : store.replace(next))) return yield* missing
+        return next
+      }))
       yield* note("provider.credentials.updated", next, { changed: Object.keys(change) })
       return next
     }),
