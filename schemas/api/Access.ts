@@ -56,6 +56,8 @@ export const signedIn = rule("ALWAYS_PROTECTED", "admin", { adminKey: true, sess
 export const setsUp = rule("ALWAYS_PROTECTED", "admin", { adminKey: true, firstRun: true })
 /** Needs a credential even while requireLogin is off. */
 export const alwaysProtected = rule("ALWAYS_PROTECTED", "admin")
+/** Ends or throttles the whole gateway: needs scope admin, even while requireLogin is off. */
+export const governs = rule("ALWAYS_PROTECTED", "admin", { adminKey: true })
 /** An inference route: the API key's own rules decide. */
 export const clientApi = rule("CLIENT_API", "read")
 /** A reading route of the client surface on the management router: the handler admits the API key, or an operator. */

@@ -3,7 +3,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Access, alwaysProtected, anyone, reads, writes } from "#schemas/api/Access.ts"
+import { Access, anyone, governs, reads } from "#schemas/api/Access.ts"
 import { Breaker } from "#src/features/resilience/ports/breakerRows.ts"
 import { DegradationRow, Fault } from "#schemas/degradation.ts"
 
@@ -80,8 +80,8 @@ export const HealthGroup = HttpApiGroup.make("health").add(
     })
   }).annotate(Access, reads).annotate(OpenApi.Summary, "Build version; updates are not looked up"),
   HttpApiEndpoint.post("restart", "/api/restart", { success: Schema.Struct({ status: Schema.Literal("restarting") }) })
-    .annotate(Access, { ...writes, token: "admin" }).annotate(OpenApi.Summary, "Drain and start again; poll /api/health/ping"),
+    .annotate(Access, governs).annotate(OpenApi.Summary, "Drain and start again; poll /api/health/ping"),
   HttpApiEndpoint.post("shutdown", "/api/shutdown", {
     success: Schema.Struct({ success: Schema.Literal(true), message: Schema.String })
-  }).annotate(Access, alwaysProtected).annotate(OpenApi.Summary, "Drain and stop")
+  }).annotate(Access, governs).annotate(OpenApi.Summary, "Drain and stop")
 ).annotateMerge(OpenApi.annotations({ title: "Health and system", description: "Liveness, readiness, version, restart and shutdown." }))

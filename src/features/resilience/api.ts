@@ -2,15 +2,13 @@ import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Access, administers, reads, writes } from "#schemas/api/Access.ts"
+import { Access, administers, governs, reads, writes } from "#schemas/api/Access.ts"
 import { integer, listOf, text } from "#schemas/api/fields.ts"
 import { Breaker } from "./ports/breakerRows.ts"
 import { ConcurrencyLimits, ResilienceChange } from "#schemas/records/ResilienceSettings.ts"
 
 const opt = Schema.optionalKey
 const ok = Schema.Literal(true)
-/** Tokens and keys alike need scope admin. */
-const adminOnly = { ...administers, adminKey: true }
 
 const sections = {
   ...ResilienceChange.fields,
@@ -113,12 +111,12 @@ export const ResilienceGroup = HttpApiGroup.make("resilience").add(
   HttpApiEndpoint.get("rateLimit", "/api/rate-limit", { success: Schema.Struct({ requestQueue: queue, ...limits }) })
     .annotate(Access, reads).annotate(OpenApi.Summary, "The limits that hold for all connections"),
   HttpApiEndpoint.get("concurrency", atOnce, { success: concurrency })
-    .annotate(Access, adminOnly).annotate(OpenApi.Summary, "Caps and calls in flight on this node"),
+    .annotate(Access, governs).annotate(OpenApi.Summary, "Caps and calls in flight on this node"),
   HttpApiEndpoint.post("setConcurrency", atOnce, {
     query: { action: opt(text(1, 60)) },
     payload: [ConcurrencyChange, Schema.Null],
     success: Schema.Union([Schema.Struct({ ok, action: Schema.String }), Schema.Struct({ ok, ...limits })])
-  }).annotate(Access, adminOnly).annotate(OpenApi.Summary, "Set caps (0 = none), or ?action=reset-semaphores"),
+  }).annotate(Access, governs).annotate(OpenApi.Summary, "Set caps (0 = none), or ?action=reset-semaphores"),
   HttpApiEndpoint.get("sessions", "/api/sessions", {
     success: Schema.Struct({
       count: Schema.Int,
