@@ -74,12 +74,21 @@ export const layer = HttpApiBuilder.group(Surface.make(ResilienceGroup), "resili
     breakers: breakerRows(control, configuration.current(), now)
   }))
 
+  /** Providers that do not exist; what is stored of one that is gone can be taken away. */
+  const strangersIn = ({ providerQuotaOverrides = {}, quotaPreflight }: ResilienceChange): ReadonlyArray<Refusal.FieldIssue> => {
+    const of = (field: string, records: Readonly<Record<string, unknown>>) => Object.entries(records).flatMap(([name, value]) =>
+      value === null || knownProvider(configuration.current(), name) !== null ? [] : [{ field: `${field}.${name}`, message: unknownProvider(name) }])
+    return [...of("providerQuotaOverrides", providerQuotaOverrides), ...of("quotaPreflight.providerWindowDefaults", quotaPreflight?.providerWindowDefaults ?? {})]
+  }
+
   const patch = Effect.fn("Resilience.patch")(function*(asked: ResilienceChange) {
     const change = byId(asked)
     const names = Object.keys(change)
     if (names.length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
     yield* refuseInert(Acting.resilience, change)
     yield* configuration.commit(Effect.gen(function*() {
+      const unknown = strangersIn(asked)
+      if (unknown.length > 0) return yield* Effect.fail(Refusal.invalidFields(unknown))
       // Read again under the writer's lock: two changes at once must both stand.
       const merged = ResilienceSettings.merge(ResilienceSettings.storedChange(configuration.current()) as Readonly<Record<string, unknown>>, change as Readonly<Record<string, unknown>>)
       const issues = issuesOf(merged as ResilienceChange)

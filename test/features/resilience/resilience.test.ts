@@ -68,6 +68,22 @@ describe("/api/resilience", () => {
     assert.deepStrictEqual(yield* audited(context, "resilience"), ["resilience.updated", "resilience.updated", "resilience.updated"])
   }))
 
+  it.effect("PATCH refuses the settings of a provider that does not exist, and takes away what is stored of one that is gone", () => Effect.gen(function*() {
+    const { context, get, patch } = yield* signedIn()
+    for (const [field, body] of [
+      ["providerQuotaOverrides.gone", { providerQuotaOverrides: { openai: { concurrency: 5 }, gone: { concurrency: 5 } } }],
+      ["quotaPreflight.providerWindowDefaults.gone", { quotaPreflight: { providerWindowDefaults: { gone: { daily: 5 } } } }]
+    ] as const) {
+      const refused = yield* patch("/api/resilience", body)
+      assert.deepStrictEqual([refused.status, at(refused.json, "error", "details", "0", "field")], [400, field], refused.text)
+    }
+    assert.deepStrictEqual(at((yield* get("/api/resilience")).json, "providerQuotaOverrides"), {})
+    const configuration = Context.get(context, Configuration)
+    yield* configuration.commit(Context.get(context, DocumentStore).put("setting", "resilience", { providerQuotaOverrides: { gone: { concurrency: 5 } } }))
+    assert.strictEqual((yield* patch("/api/resilience", { providerQuotaOverrides: { gone: null } })).status, 200)
+    assert.deepStrictEqual(at((yield* get("/api/resilience")).json, "providerQuotaOverrides"), {})
+  }))
+
   it.effect("PATCH refuses nothing, unknown keys, ranges, and a degradation that is not below failure", () => Effect.gen(function*() {
     const { context, patch } = yield* signedIn()
     for (const body of [
