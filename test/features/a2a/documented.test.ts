@@ -260,7 +260,12 @@ describe("skills", () => {
   it("tell a key with the scope, and one that manages, about the whole gateway", async () => {
     const wide = (await lab.gateway.operator.createKey("wide", { scopes: ["read:usage", "read:quota", "read:health", "read:models"] })).key
     expect((await report("cost-analysis", wide))[1].byModel).toEqual(expect.any(Array))
-    expect((await report("quota-management", wide))[1].quota).toEqual(expect.any(Object))
+    const { id: limited } = await lab.gateway.operator.createKey("limited")
+    await lab.gateway.operator.call("POST", "/api/usage/budget", { apiKeyId: limited, weeklyLimitUsd: 5 })
+    const [quotas, { quota }] = await report("quota-management", wide)
+    // No connection told a quota here, and of many keys one has a budget.
+    expect(quotas).toBe("0 connections reported a quota; 0 of them have nothing left. 1 keys have budgets.")
+    expect(quota).toEqual(expect.any(Object))
     expect((await report("health-report", wide))[1].rateLimits).toEqual(expect.any(Array))
     expect((await report("provider-discovery", wide))[1].breakers).toEqual(expect.any(Array))
     const manager = (await lab.gateway.operator.createKey("manager", { scopes: ["manage"] })).key

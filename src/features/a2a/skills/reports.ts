@@ -41,16 +41,20 @@ const rangeMs: Readonly<Record<string, number>> = { "1h": hourMs, "24h": 24 * ho
 /** Models that are named one by one. */
 const MOST_MODELS = 500
 
+/** 0 = no limit; every key is listed, with a budget or without. */
+const limitFields = ["dailyLimitUsd", "weeklyLimitUsd", "monthlyLimitUsd"]
+
 const dollars = (value: number): string => `${Number(value.toFixed(6))} USD`
 
 const quotas: Report = ({ inner, isWide, options }) => isWide
   ? Effect.gen(function*() {
     const quota = yield* inner.get("/api/usage/quota", { provider: options.provider })
-    const budgets = at(yield* inner.get("/api/usage/budget"), "budgets")
-    const providers = listAt(quota, "providers")
-    const used = providers.filter((one) => at(one, "percentRemaining") === 0).length
+    const budgets = listAt(yield* inner.get("/api/usage/budget"), "budgets")
+    const told = listAt(quota, "providers").flatMap((one) => at(one, "percentRemaining") ?? [])
+    const used = told.filter((percent) => percent === 0).length
+    const limited = budgets.filter((one) => limitFields.some((field) => numberAt(one, field) > 0)).length
     return {
-      text: `${providers.length} connections reported a quota; ${used} of them have nothing left. ${Array.isArray(budgets) ? budgets.length : 0} keys have budgets.`,
+      text: `${told.length} connections reported a quota; ${used} of them have nothing left. ${limited} keys have budgets.`,
       data: { quota, budgets }
     }
   })
