@@ -13,8 +13,10 @@ export const features = {
   accountRecovery: feature("Recovery from vendors' account marks", "Upstream texts never mark a connection as banned, and an unclear 401 is treated as any other 401."),
   agents: feature("Cloud agents, CLI tools and desktop agents", "Nothing is detected, configured or run for agents.", "/api/cli-tools/status", "/api/acp/agents", "/api/v1/agents/tasks"),
   aggregatorBalance: feature("Balances of aggregator nodes", "No balance is read."),
+  assessment: feature("Assessment of models", "A connection is tested by name, and evals judge answers; models are not tried in rounds.", "/api/assess"),
   backgroundTasks: feature("Switches of background work", "Sweeps run in the gateway's processes; GATEWAY_DISABLE_BACKGROUND_SERVICES stops them."),
   backups: feature("Backups and database settings", "Back up the Postgres database, or the data directory while the gateway is stopped.", "/api/db-backups", "/api/settings/database"),
+  cacheReports: feature("Reports on vendors' caches", "Cached tokens are in the usage of each call; they are not judged.", "/api/usage/cache-health", "/api/cache/reasoning"),
   capabilityChecks: feature("Checks before dispatch", "A model's capabilities are checked by its upstream; only its context window is checked before."),
   cloudSync: feature("Cloud synchronisation", "Nodes share records through Postgres; nothing is synchronised elsewhere.", "/api/sync/cloud", "/api/cloud/auth"),
   compression: feature("Prompt compression", "Prompts go upstream as they are.", "/api/settings/compression", "/api/context/combos"),
@@ -36,8 +38,9 @@ export const features = {
   proxies: feature("Outbound proxies", "Upstreams are called directly, or through HTTPS_PROXY.", "/api/v1/management/proxies", "/api/settings/proxy"),
   quotaRefresh: feature("Reading quotas on a schedule", "Quota windows are read from the answers that pass."),
   quotaRules: feature("Further limits of a connection", "Requests a minute, gaps, concurrency and waits are limited per connection; requests a day and tokens are not."),
-  systemPrompt: feature("System prompts and payload rules of the gateway", "A combo's system_message is the only text that the gateway adds.", "/api/settings/system-prompt", "/api/settings/payload-rules"),
+  systemPrompt: feature("System prompts and payload rules of the gateway", "A combo's system_message is the only text that the gateway adds.", "/api/settings/system-prompt", "/api/settings/payload-rules", "/api/settings/thinking-budget"),
   tunnels: feature("Tunnels and traffic interception", "No tunnel and no intercepting proxy is started.", "/api/tunnels/cloudflared", "/api/tunnels/ngrok"),
+  upkeep: feature("Upkeep over the API", "Locks of sign-ins end by themselves, records by their retention; variables are the operator's.", "/api/policies", "/api/settings/purge-request-history", "/api/system/env/repair"),
   vendorClients: feature("Behaviour of single vendors and clients", "No traffic is shaped after a vendor's own client, and no free tier is rotated."),
   whitelists: feature("Lists of blocked providers and addresses", "Deactivate a provider's connections; limit a key by ipAllowlist.", "/api/settings/ip-filter")
 } as const satisfies Readonly<Record<string, ActingFeature>>
