@@ -69,6 +69,11 @@ describe("the route table", () => {
       const open = route.access?.tier === "PUBLIC"
       const anonymous = yield* ask(path, request)
       const withInference = yield* ask(path, { ...request, bearer: inference.raw })
+      // What is no Bearer is no credential; of the client surface, the handlers say what they make of it.
+      for (const authorization of route.access?.tier === "CLIENT_API" ? [] : ["Basic YTpi", "Bearer", "Bearer "]) {
+        const reply = yield* ask(path, { ...request, headers: { ...request.headers, authorization } })
+        assert.deepStrictEqual([reply.status, at(reply.json, "error", "code")], [anonymous.status, at(anonymous.json, "error", "code")], `${name} ${authorization}`)
+      }
       if (route.path === "/api/usage/self-usage") {
         // Its own key is its only way in: a browser's session says nothing about a key.
         assert.deepStrictEqual([anonymous.status, withInference.status], [401, 403])

@@ -108,7 +108,7 @@ export const make = Effect.gen(function*() {
       const cookie = presented.cookies[COOKIE]
       const session = cookie === undefined ? null : yield* sessions.find(cookie)
       return session === null
-        ? { caller: anonymous, refusedBearer: presented.headers["authorization"] !== undefined, renewedCookie: null }
+        ? { caller: anonymous, refusedBearer: bearer !== null, renewedCookie: null }
         : {
           caller: { kind: "session", sessionId: session.sessionId } as const,
           refusedBearer: false,
