@@ -1,7 +1,7 @@
 /** The client's side of one request: the head, the answer or the one error, and what is said while nothing comes. */
 import type { AttemptClient, AttemptEnd } from "./Attempt.ts"
 import type { Inbound, RequestLimits, RouteNotes } from "./Inbound.ts"
-import { ClientStream } from "./ClientStream.ts"
+import { ClientStream } from "#actors/request/client/ClientStream.ts"
 import type { LiveRules } from "./LiveRules.ts"
 import type { StreamTap } from "#actors/request/ports/Face.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
