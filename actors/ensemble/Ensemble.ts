@@ -17,6 +17,7 @@ import * as Inbound from "#actors/request/Inbound.ts"
 import type { Client, RouteNotes } from "#actors/request/Inbound.ts"
 import type { LiveRequest } from "#actors/request/LiveRequest.ts"
 import { ClientStream } from "#actors/request/client/ClientStream.ts"
+import { ProgressFrames } from "#actors/request/client/ProgressFrames.ts"
 import type { Interceptor } from "#actors/request/ports/Interceptor.ts"
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
@@ -98,7 +99,7 @@ export class Ensemble implements LiveRequest {
     this.finished = finished
     this.startedAt = inbound.since ?? services.now()
     this.tally = new Tally(services, inbound.interceptors, Math.max(0, services.limits.maxAttempts - 1), this.startedAt)
-    this.clientStream = inbound.stream ? new ClientStream(inbound.client, inbound.face, services.limits.pulse, inbound.progress, this.startedAt) : null
+    this.clientStream = inbound.stream ? new ClientStream(inbound.client, inbound.face, services.limits.pulse, ProgressFrames.of(inbound, this.startedAt, services.now), this.startedAt) : null
     services.telemetry.requestStarted(inbound.endpoint, inbound.stream)
   }
 

@@ -2,6 +2,7 @@
 import type { AttemptClient, AttemptEnd } from "./Attempt.ts"
 import type { Inbound, RequestLimits, RouteNotes } from "./Inbound.ts"
 import { ClientStream } from "#actors/request/client/ClientStream.ts"
+import { ProgressFrames } from "#actors/request/client/ProgressFrames.ts"
 import type { LiveRules } from "./LiveRules.ts"
 import type { StreamTap } from "#actors/request/ports/Face.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
@@ -22,11 +23,13 @@ export class Reply {
   private readonly rules: Pick<LiveRules, "startedAt">
   private readonly notes: RouteNotes
 
-  constructor(inbound: Inbound, pulse: RequestLimits["pulse"], rules: Pick<LiveRules, "startedAt">, notes: RouteNotes) {
+  /** `now`: ms since the epoch. */
+  constructor(inbound: Inbound, pulse: RequestLimits["pulse"], rules: Pick<LiveRules, "startedAt">, notes: RouteNotes, now: () => number) {
+    const { face } = inbound
     this.inbound = inbound
     this.rules = rules
     this.notes = notes
-    this.clientStream = inbound.stream ? new ClientStream(inbound.client, inbound.face, inbound.face.opaque === true ? silent : pulse, inbound.progress, rules.startedAt) : null
+    this.clientStream = inbound.stream ? new ClientStream(inbound.client, face, face.opaque === true ? silent : pulse, ProgressFrames.of(inbound, rules.startedAt, now), rules.startedAt) : null
   }
 
   /** The head of a stream is out: the client was given 200. */

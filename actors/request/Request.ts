@@ -72,7 +72,7 @@ export class RequestActor implements Waiting, TryOwner {
     this.inbound = inbound
     this.rules = new LiveRules(inbound, services, startedAt)
     this.currentTarget = inbound.targets[0] as Target
-    this.reply = new Reply(inbound, services.limits.pulse, this.rules, this.history)
+    this.reply = new Reply(inbound, services.limits.pulse, this.rules, this.history, services.now)
     this.resumption = inbound.recovery.continues ? new Resumption.Resumption() : null
     services.telemetry.requestStarted(inbound.endpoint, inbound.stream)
   }

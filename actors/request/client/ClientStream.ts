@@ -5,6 +5,7 @@
  * times. Heartbeats and progress frames are written between whole events, because taps forward whole events only.
  */
 import type { Face, Identity } from "#actors/request/ports/Face.ts"
+import type { ProgressFrames } from "./ProgressFrames.ts"
 
 /** The response as a client stream needs it. */
 export interface StreamResponse {
@@ -23,8 +24,6 @@ export interface Pulse {
 
 /** Between two heartbeats before the first content, ms. */
 const earlyHeartbeatMs = 1_500
-/** Between two progress frames, ms. */
-const progressMs = 2_000
 /** Chunks that are searched for the stream's identity: it is in the first events or nowhere. */
 const searchedChunks = 4
 
@@ -34,26 +33,24 @@ export class ClientStream {
   private readonly client: StreamResponse
   private readonly face: Face
   private readonly pulse: Pulse
-  private readonly progress: boolean
+  /** Null for a client that did not ask for them. */
+  private readonly progress: ProgressFrames | null
   private readonly beganAt: number
   private wrote = false
   private hasContent = false
   private behind = false
   private quietSince: number
-  private reportedAt: number
-  private frames = 0
   /** What heartbeats say of this stream, once its first events said it. */
   private identity: Identity | null = null
   private unsearched: number
 
-  constructor(client: StreamResponse, face: Face, pulse: Pulse, progress: boolean, now: number) {
+  constructor(client: StreamResponse, face: Face, pulse: Pulse, progress: ProgressFrames | null, now: number) {
     this.client = client
     this.face = face
     this.pulse = pulse
-    this.progress = progress && face.streamType === "text/event-stream"
+    this.progress = progress
     this.beganAt = now
     this.quietSince = now
-    this.reportedAt = now
     this.unsearched = face.identityIn === null ? 0 : searchedChunks
   }
 
@@ -68,8 +65,7 @@ export class ClientStream {
     this.wrote = true
     this.hasContent = true
     if (this.unsearched > 0) this.identify(chunk)
-    if (this.progress) this.frames += framesIn(chunk)
-    const taken = this.client.relay(chunk)
+    const taken = this.client.relay(this.progress === null ? chunk : this.progress.within(chunk))
     this.behind = !taken
     return taken
   }
@@ -82,12 +78,13 @@ export class ClientStream {
   }
 
   end(chunk?: Uint8Array): void {
-    if (!this.progress) {
+    const { progress } = this
+    if (progress === null) {
       this.client.end(chunk)
       return
     }
-    if (chunk !== undefined) this.client.relay(chunk)
-    this.client.end(this.progressFrame(this.quietSince, true))
+    if (chunk !== undefined) this.client.relay(progress.within(chunk))
+    this.client.end(progress.last())
   }
 
   /** Called a few times a second; `head` answers the headers of a response that starts before its upstream did. */
@@ -103,9 +100,9 @@ export class ClientStream {
       return
     }
     if (this.behind) return
-    if (this.progress && now - this.reportedAt >= progressMs) {
-      this.reportedAt = now
-      this.say(Buffer.from(this.progressFrame(now, false)), now)
+    const frame = this.progress === null ? null : this.progress.due(now)
+    if (frame !== null) {
+      this.say(frame, now)
       return
     }
     const interval = this.hasContent || this.pulse.heartbeatMs === 0 ? this.pulse.heartbeatMs : Math.min(earlyHeartbeatMs, this.pulse.heartbeatMs)
@@ -121,15 +118,4 @@ export class ClientStream {
     this.quietSince = now
     if (frame.length > 0) this.behind = !this.client.relay(frame)
   }
-
-  private progressFrame(now: number, done: boolean): string {
-    const facts = `"tokens_generated":${this.frames},"elapsed_ms":${Math.max(0, now - this.beganAt)}`
-    return `event: progress\ndata: {${facts}${done ? ',"done":true' : ""}}\n\n`
-  }
-}
-
-/** Events in a chunk of whole events. */
-const framesIn = (chunk: Uint8Array): number => {
-  const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString("latin1")
-  return text.split(/\r?\n\r?\n/).filter((event) => event.includes("data:") && !event.includes("[DONE]")).length
 }
