@@ -11,6 +11,7 @@ import type { AttemptOptions } from "./attemptValues.ts"
 import { joinBytes } from "./bytes.ts"
 import { type Ask, Job } from "./Job.ts"
 import { LargeBody } from "./LargeBody.ts"
+import * as SpokenError from "#actors/request/spokenError.ts"
 
 /** Largest whole (not streamed) answer. An error that is large is judged by its status alone. */
 const maxAnswerBytes = 64 * 1024 * 1024
@@ -75,7 +76,7 @@ export class WholeAnswer {
     this.#forget()
     if (dialect.pollOf !== undefined && this.#asksAgain(body)) return
     if (!StatusReason.isOk(status)) {
-      this.#failWithStatus(dialect.readError(body))
+      this.#failWithStatus(dialect.readError(body) ?? SpokenError.read(body, this.#attempt.headers))
       return
     }
     if (body.length >= QUICK_BYTES && dialect.readElsewhere !== undefined) {

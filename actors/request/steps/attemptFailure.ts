@@ -57,7 +57,7 @@ export const outcomeOf = ({ reason }: UpstreamFailure): Outcome => outcomes[reas
 /** A reply that was no answer. */
 export interface FailedReply {
   readonly status: number
-  /** Null when the body holds no error of a known shape. */
+  /** Null when the body has no words for a client: it is empty, a page for browsers or binary. */
   readonly body: UpstreamErrorBody | null
   /** Response headers, flat. */
   readonly headers: ReadonlyArray<string>
@@ -72,12 +72,12 @@ export interface FailedReply {
 export const ofStatus = (reply: FailedReply): PublicError => {
   const { body, headers, now, status, target } = reply
   if (!StatusReason.isError(status)) return Errors.make("bad_gateway", `Provider ${target.providerAlias} answered with an unexpected status ${status}.`)
-  const kind = Errors.ofStatus(status)
+  const kind = kindOf(status, body)
   const reason = StatusReason.of(status)
   const hint = RetryHint.parse(status, headers, body === null ? "" : body.message, now, body?.own)
   // Whole seconds, rounded up, at least 1.
   const retryAfter = hint === null ? null : Math.max(1, Math.ceil(hint.delayMs / 1000))
-  const refused = reason === "credential" || (reason === "forbidden" && body === null)
+  const refused = reason === "credential" || (reason === "forbidden" && saysNoMore(body))
     ? `Provider ${target.providerAlias} refused the credential stored in the gateway (HTTP ${status}). ` +
       "Check the connection with POST /api/providers/{id}/test."
     : null
@@ -94,6 +94,17 @@ export const ofStatus = (reply: FailedReply): PublicError => {
 }
 
 const refusedCode = "upstream_auth_error"
+const notFoundCode = "upstream_not_found"
+
+/** The type and code that a status stands for. A 404 that names no model is about the path: the base URL is probably wrong. */
+const kindOf = (status: number, body: UpstreamErrorBody | null): { readonly type: string; readonly code: string } => {
+  const kind = Errors.ofStatus(status)
+  const namesModel = body !== null && (body.own !== undefined || /model|deployment|engine/i.test(body.message))
+  return StatusReason.of(status) === "not-found" && !namesModel ? { ...kind, code: notFoundCode } : kind
+}
+
+/** A 403 without a reason: the body is empty, or repeats the name of the status. */
+const saysNoMore = (body: UpstreamErrorBody | null): boolean => body === null || (body.own === undefined && /^(?:403\W*)?forbidden\.?$/i.test(body.message))
 
 /** An error object inside a 200 answer; its own status when it names one, else by its words, else 502. */
 export const inStream = (reply: Omit<FailedReply, "status"> & { readonly body: UpstreamErrorBody }): PublicError => {
@@ -134,7 +145,7 @@ const commonKinds: ReadonlySet<string> = new Set(oneShotKinds)
 const speaksCommonForm = (family: TargetFamily): boolean => family === "chat-completions" || family === "responses" || commonKinds.has(family)
 
 /** What the context was too small for, in the words of the vendors. */
-const overflow = /prompt is too long|maximum context length|exceeds? the (?:model'?s )?(?:maximum )?context|context window|input token count .* exceeds/i
+const overflow = /prompt is too long|maximum context length|context length exceeded|exceeds? the (?:model'?s )?(?:maximum |available )?context|context window|input token count .* exceeds/i
 
 /**
  * A code of the common form: the vendor's own where it uses that form or matches one of the gateway's codes, else the status
