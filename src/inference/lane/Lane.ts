@@ -25,7 +25,7 @@ import type { ClientRequest, Operation, Planned, Served } from "./Operation.ts"
 import * as TerminalErrors from "./terminalErrors.ts"
 
 export const route = <Head extends RequestHead, C extends Stages.AdmittedCall>(given: LaneServices, operation: Operation<Head, C>): DirectRoute => {
-  const services = operation.services === undefined ? given : { ...given, request: operation.services(given.request) }
+  const services = operation.services === undefined ? given : withRequests(given, operation.services(given.request))
   const stages = operation.stages === undefined ? services.stages : operation.stages(services.stages)
   return (exchange) => {
     const passage = new Passage(exchange, services, operation, stages)
@@ -36,6 +36,10 @@ export const route = <Head extends RequestHead, C extends Stages.AdmittedCall>(g
 }
 
 /** One request on its way to its actor, and what becomes of it when its client leaves. It keeps nothing of the body. */
+/** What its actors may wait for, a request may wait for before it has one. */
+const withRequests = (given: LaneServices, request: LaneServices["request"]): LaneServices =>
+  ({ ...given, request, waits: { ...given.waits, turns: { ...given.waits.turns, ...request.turns } } })
+
 class Passage<Head extends RequestHead, C extends Stages.AdmittedCall> extends Intake.Arrival<LaneServices, Operation<Head, C>> implements Stages.Passage {
   private readonly stages: ReadonlyArray<Stages.Stage>
   /** Null until it is planned. */

@@ -4,6 +4,7 @@ import { PublicError } from "#schemas/errors.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 import * as TerminalErrors from "#src/inference/lane/terminalErrors.ts"
 import * as OneShot from "#src/inference/lane/oneShot/oneShot.ts"
+import * as Waits from "#src/inference/lane/stages/Waits.ts"
 import { unknownProvider } from "#src/routing/oneShotPlaces.ts"
 import type { Route } from "#src/routing/Router.ts"
 import * as SearchPool from "#src/routing/searchPool.ts"
@@ -67,7 +68,7 @@ const terminal = (error: PublicError, route: Route | null): PublicError => {
 
 const operation: OneShot.OneShotOperation<SearchHead> = {
   ...OneShot.make({ kind: "search", codec, endpoint: "/v1/search", category: "search", answerMs, units: () => ({ query: 1 }) }),
-  place, terminal,
+  place, terminal, services: Waits.neverForCooldowns,
   fromPath: (_path, body, aliasOf) => {
     const model = modelOf(body, aliasOf)
     return model instanceof PublicError ? model : { model }

@@ -10,6 +10,7 @@ import * as Endpoint from "#src/inference/lane/services/Endpoint.ts"
 import { Forks } from "#src/inference/lane/services/Forks.ts"
 import { Inference } from "#src/inference/lane/services/Inference.ts"
 import { LaneOptions } from "#src/inference/lane/services/LaneOptions.ts"
+import * as Waits from "#src/inference/lane/stages/Waits.ts"
 import { PageReader } from "#src/platform/pages/PageReader.ts"
 import { unknownProvider } from "#src/routing/oneShotPlaces.ts"
 import type { Route } from "#src/routing/Router.ts"
@@ -94,6 +95,6 @@ export const routes = Effect.gen(function*() {
   const pages = yield* PageReader
   const { obeysRobots } = yield* LaneOptions
   const parts: Reader.Parts = { media: services.media, pages, fork, robots: obeysRobots ? yield* Robots.make(services.media) : null }
-  const route = Lane.route(services, { ...operation, services: (own) => ({ ...own, upstream: Reader.withReader(own.upstream, parts) }) })
+  const route = Lane.route(services, { ...operation, services: (own) => ({ ...Waits.neverForCooldowns(own), upstream: Reader.withReader(own.upstream, parts) }) })
   return [{ endpoint, route }] satisfies ReadonlyArray<Endpoint.Mounted>
 })

@@ -3,7 +3,8 @@
  * refused. If its client leaves meanwhile, no upstream is called.
  */
 import * as Effect from "effect/Effect"
-import { type TurnOutcome, Turns } from "#actors/request/ports/Turns.ts"
+import { type TurnOutcome, Turns, type Wish } from "#actors/request/ports/Turns.ts"
+import type { Services } from "#actors/request/services.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { type AdmittedCall, left, type Stage } from "./Stages.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
@@ -56,6 +57,19 @@ const waitable: ReadonlySet<string> = new Set(["connection-busy", "model-busy", 
 
 /** What the resilience port said, and not a strategy: only that passes. */
 const isOurs = (unavailable: Skipped): unavailable is Extract<Skipped, { readonly soft?: boolean }> => waitable.has(unavailable.reason)
+
+const cooling: ReadonlySet<string> = new Set(["connection-cooldown", "model-cooldown"])
+
+const withoutCooldowns = (wish: Wish): Wish => ({ ...wish, blocked: wish.blocked.filter(({ unavailable }) => !cooling.has(unavailable.reason)) })
+
+/** For kinds of requests that wait for a free place, and never for the end of a cooldown: a provider's 429 is passed on at once. */
+export const neverForCooldowns = (services: Services): Services => {
+  const { turns } = services
+  return turns === undefined ? services : {
+    ...services,
+    turns: { join: (wish, turn) => turns.join(withoutCooldowns(wish), turn), mayJoin: (wish) => turns.mayJoin(withoutCooldowns(wish)) }
+  }
+}
 
 /** Adds a key's `throttleDelayMs` before dispatch. */
 export const throttle = (turns: Turns["Service"]): Stage => ({
