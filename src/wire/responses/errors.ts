@@ -11,13 +11,13 @@ export const errorBody = (error: PublicError): string => JSON.stringify({ error:
 export const failedEvent = (sequence: number, response: string): string =>
   `event: response.failed\ndata: {"type":"response.failed","sequence_number":${sequence},"response":${response}}\n\n`
 
-/** A failed response of which nothing is known but its id. */
-export const failedResponse = (id: string, error: ClientError): string =>
+/** A failed response of which nothing is known. */
+const unknownResponse = (error: ClientError): string =>
   JSON.stringify({
-    id, object: "response", status: "failed", error: commonInStream(error), incomplete_details: null, output: [], usage: null
+    id: "resp_failed", object: "response", status: "failed", error: commonInStream(error), incomplete_details: null, output: [], usage: null
   })
 
-export const errorFrames = (error: PublicError): string => failedEvent(0, failedResponse("resp_failed", error))
+export const errorFrames = (error: PublicError): string => failedEvent(0, unknownResponse(error))
 
 /** The error of a body, a failed response or an event of type `error` (flat or nested); null when there is none. */
 export const errorOf = (value: Readonly<Record<string, unknown>>): UpstreamErrorBody | null => {

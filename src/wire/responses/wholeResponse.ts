@@ -8,7 +8,9 @@ import * as Members from "#src/wire/json/members.ts"
 import * as Splice from "#src/wire/json/splice.ts"
 import type { Known } from "#src/wire/WireFormat.ts"
 import { dataOf } from "#src/wire/stream/SseScanner.ts"
-import { repeated, toolsOf } from "./responseObject.ts"
+import { commonInStream, type ClientError } from "#src/wire/errorObject.ts"
+import type { TokenUsage } from "#schemas/wire/conversation.ts"
+import { repeated, toolsOf, usageJson } from "./responseObject.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -73,6 +75,25 @@ export const whole = (response: Buffer, parsed: Fields, known: Known, status = "
   if (parsed["status"] !== undefined && !lacks(parsed, known)) return null
   const edits = editsOf(parsed, known, status)
   return Splice.edit(response, parsed, edits) ?? Buffer.from(JSON.stringify({ ...parsed, ...Object.fromEntries(edits.map(({ key, value }) => [key, JSON.parse(value) as unknown])) }))
+}
+
+/** Of a response that failed, these are the gateway's. */
+const replaced: ReadonlySet<string> = new Set(["object", "error", "incomplete_details", "completed_at"])
+const repeatedNames: ReadonlyArray<string> = [...names.filter((name) => !replaced.has(name)), "conversation"]
+
+/**
+ * The response of a stream that broke, as JSON text. `said`: its members as its server named them; `usage`: what was counted, where
+ * they name none. Only public members are repeated, and the error is the client's.
+ */
+export const failed = (id: string, said: Fields, error: ClientError, usage: TokenUsage | null, known: Known | null): string => {
+  const own = Object.fromEntries(repeatedNames.flatMap((name) => said[name] === undefined ? [] : [[name, said[name]]]))
+  const output = Array.isArray(own["output"]) ? own["output"] : []
+  const response: Fields = {
+    id, object: "response", ...own, status: "failed", error: commonInStream(error), incomplete_details: null, output,
+    usage: own["usage"] ?? (usage === null ? null : usageJson(usage))
+  }
+  if (known === null) return JSON.stringify(response)
+  return JSON.stringify({ ...response, ...Object.fromEntries(editsOf(response, known, "failed").map(({ key, value }) => [key, JSON.parse(value) as unknown])) })
 }
 
 /** The status that the last word of an event's type says: of `response.created` it is in_progress. */

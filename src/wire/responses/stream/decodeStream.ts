@@ -1,5 +1,4 @@
 /** An upstream's responses stream as neutral events; lenient, since many servers implement a part of the format. */
-import type { TokenUsage } from "#schemas/wire/conversation.ts"
 import { annotationsOf, calledName, finishOf, imageOf, logprobsOf, reasoningOf, recordsAt, usageIn, wordAt } from "#src/wire/responses/answer.ts"
 import { annotationOf } from "#src/wire/responses/annotations.ts"
 import { errorOf } from "#src/wire/responses/errors.ts"
@@ -117,11 +116,13 @@ export class ResponsesDecoder implements StreamDecoder {
   /** `text`: the event, null when no shape is to be learned of it. */
   private frame(frame: Frame, type: string, text: string | null): void {
     const error = errorOf(type === "" || wordAt(frame, "type") !== null ? frame : { ...frame, type })
+    const response = Json.recordAt(frame, "response")
     if (error !== null) {
       this.isClosed = true
+      const usage = response === null ? null : usageIn(response)
+      if (usage !== null) this.sink.tokens(usage)
       return this.sink.failed(error)
     }
-    const response = Json.recordAt(frame, "response")
     const kind = deltas[type]
     if (kind !== undefined) return this.noteDelta(kind, frame, text)
     switch (type) {
@@ -338,7 +339,7 @@ export class ResponsesDecoder implements StreamDecoder {
       this.itemDone(item, key)
       received.add(`${kind} ${callId}`)
     })
-    const usage: TokenUsage | null = usageIn(response)
+    const usage = usageIn(response)
     if (usage !== null) this.sink.tokens(usage)
     const status = wordAt(response, "status") ?? (type === "response.incomplete" ? "incomplete" : "completed")
     this.sink.finish(0, finishOf({ ...response, status }, this.calls > 0, this.hasRefusal) ?? (this.calls > 0 ? "tool-calls" : "stop"), null)

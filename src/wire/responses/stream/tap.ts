@@ -4,11 +4,11 @@ import type { PublicError } from "#schemas/errors.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import { usageIn, wordAt } from "#src/wire/responses/answer.ts"
 import { DeltaMeter } from "./DeltaMeter.ts"
-import { errorOf, failedEvent, failedResponse } from "#src/wire/responses/errors.ts"
+import { errorOf, failedEvent } from "#src/wire/responses/errors.ts"
 import { longEventBytes, LongStrings } from "#src/wire/json/LongStrings.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import * as Json from "#src/wire/json/json.ts"
-import { wholeEvent } from "#src/wire/responses/wholeResponse.ts"
+import { failed, wholeEvent } from "#src/wire/responses/wholeResponse.ts"
 import type { Known } from "#src/wire/WireFormat.ts"
 import { NewestEvent } from "#src/wire/stream/NewestEvent.ts"
 import { Ranges } from "#src/wire/stream/Ranges.ts"
@@ -33,8 +33,14 @@ export class ResponsesTap implements StreamTap {
   usage: Usage | null = null
   private readonly scanner: SseScanner
   private readonly text = new DeltaMeter()
-  /** Id of the response, for the event that ends a broken stream. */
+  /** What its first event says of the response, for the event that ends a broken stream. */
   private id: string | null = null
+  private model: string | null = null
+  private createdAt: number | null = null
+  /** The response of the upstream's own event that ends a broken stream; null before it, and where it has none. */
+  private broken: Readonly<Record<string, unknown>> | null = null
+  /** Long strings of that event; null when it is short. */
+  private long: LongStrings | null = null
   /** The newest forwarded event. */
   private readonly newest = new NewestEvent()
   private readonly ranges = new Ranges()
@@ -72,7 +78,10 @@ export class ResponsesTap implements StreamTap {
   fail(error: PublicError): Uint8Array {
     const newest = this.newest.bytes
     const sequence = newest === null ? 0 : sequenceAfter(newest)
-    return Buffer.from(failedEvent(sequence, failedResponse(this.id ?? "resp_failed", error)))
+    const { broken, createdAt, known, long, model, usage } = this
+    const head = { ...(createdAt === null ? {} : { created_at: createdAt }), ...(model === null ? {} : { model }) }
+    const event = failedEvent(sequence, failed(this.id ?? "resp_failed", { ...broken, ...head }, error, usage, known))
+    return long === null ? Buffer.from(event) : long.bytesOf(event)
   }
 
   outputText(): string {
@@ -99,27 +108,31 @@ export class ResponsesTap implements StreamTap {
       this.newest.note(event, 0, event.length)
       return true
     }
-    const data = event.length > longEventBytes ? dataOf(event, 0, event.length, new LongStrings()) : dataOf(event, 0, event.length)
+    const long = event.length > longEventBytes ? new LongStrings() : null
+    const data = long === null ? dataOf(event, 0, event.length) : dataOf(event, 0, event.length, long)
     if (data === null || data === "" || data.trim() === "[DONE]") return true
-    return this.inspectFrame(data, event)
+    return this.inspectFrame(data, event, long)
   }
 
-  private inspectFrame(data: string, event: Buffer): boolean {
+  private inspectFrame(data: string, event: Buffer, long: LongStrings | null): boolean {
     const frame = Json.parseRecord(data)
     if (frame === null) {
       this.malformed = true
       return false
     }
     const error = errorOf(frame)
+    const response = Json.recordAt(frame, "response")
     if (error !== null) {
       this.error = error
       this.useful = true
+      this.broken = response
+      this.long = long
+      if (response !== null) this.usage = usageIn(response) ?? this.usage
       return false
     }
-    const response = Json.recordAt(frame, "response")
     const type = wordAt(frame, "type") ?? ""
     if (response !== null) {
-      this.id ??= wordAt(response, "id")
+      if (this.id === null) this.begin(response)
       this.usage = usageIn(response) ?? this.usage
       if (this.known !== null && type.startsWith("response.")) this.made = wholeEvent(event, type, response, this.known)
     }
@@ -136,6 +149,14 @@ export class ResponsesTap implements StreamTap {
     }
     this.newest.note(event, 0, event.length)
     return true
+  }
+
+  private begin(response: Readonly<Record<string, unknown>>): void {
+    const { id, model } = response
+    const createdAt = response["created_at"]
+    this.id = typeof id === "string" ? id : null
+    this.model = typeof model === "string" ? model : null
+    this.createdAt = typeof createdAt === "number" ? createdAt : this.known === null ? null : this.known.now()
   }
 }
 
