@@ -37,7 +37,7 @@ const asBuffer = (text: string | null): Buffer | null => text === null ? null : 
 const oneLine = (bytes: Buffer, start: number, end: number): Buffer | null => {
   let at = start
   if (bytes[at] === 0x65) at = bytes.indexOf(LF, at) + 1
-  if (at === 0 || at >= end || bytes.compare(dataName, 0, 5, at, at + 5) !== 0) return null
+  if (at === 0 || at + dataName.length > end || bytes.compare(dataName, 0, 5, at, at + 5) !== 0) return null
   at += bytes[at + 5] === SPACE ? 6 : 5
   const line = bytes.indexOf(LF, at)
   if (line === -1 || line >= end) return null

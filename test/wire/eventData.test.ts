@@ -18,6 +18,12 @@ const usual = (chunk: Buffer): string | null => {
   return end === -1 ? null : chunk.toString("utf8", EventData.DATA_START, end)
 }
 
+describe("the scanner", () => {
+  it.each(["\n\n", ": x\n\n", "event: a\n\n", "id\n\n", "\r\n\r\n"])("takes no data of a short event behind another one: %j", (short) => {
+    expect(read(Buffer.from(`data: {"a":1}\n\n${short}`))).toEqual({ taken: ['{"a":1}'], held: 0 })
+  })
+})
+
 describe("a chunk that is one usual event", () => {
   it("is read without a scanner", () => {
     expect(usual(Buffer.from('data: {"a":"\\n \u00e4"}\n\n'))).toBe('{"a":"\\n \u00e4"}')
