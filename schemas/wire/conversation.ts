@@ -249,6 +249,8 @@ export interface Conversation {
   readonly namespaces?: ReadonlyArray<Namespace>
   readonly toolChoice: ToolChoice | null
   readonly settings: GenerationSettings
+  /** What the client called `maxTokens`, where its format has an older name for it. */
+  readonly limitName?: string
   readonly extras: ReadonlyArray<Extra>
 }
 

@@ -115,4 +115,16 @@ describe("what a target cannot say", () => {
     const limited = await post("/v1/chat/completions", { model: messagesModel, messages, max_tokens: 5_000 })
     expect([limited.status, limited.headers["x-gateway-omitted"]]).toEqual([200, undefined])
   })
+
+  it.each([
+    ["/v1/chat/completions", { messages, reasoning_effort: "high", max_tokens: 500 }, "max_tokens (raised to 32000)"],
+    ["/v1/chat/completions", { messages, reasoning_effort: "high", max_completion_tokens: 500 }, "max_completion_tokens (raised to 32000)"],
+    ["/v1/responses", { input: "Say something.", reasoning: { effort: "high" }, max_output_tokens: 500 }, "max_output_tokens (raised to 32000)"]
+  ] as const)("at %s: a limit with no room beside the thoughts is raised, and listed: %#", async (path, body, listed) => {
+    const reply = await post(path, { model: messagesModel, ...body })
+    expect([reply.status, reply.headers["x-gateway-omitted"]]).toEqual([200, listed])
+    expect((await upstreamBody("echo"))["max_tokens"]).toBe(32_000)
+    const roomy = await post(path, { model: messagesModel, ...body, ...Object.fromEntries(Object.keys(body).filter((name) => name.startsWith("max_")).map((name) => [name, 200_000])) })
+    expect([roomy.status, roomy.headers["x-gateway-omitted"]]).toEqual([200, undefined])
+  })
 })

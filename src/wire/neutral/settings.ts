@@ -85,7 +85,7 @@ const names: Readonly<Record<Conversation["format"], Partial<Record<keyof Genera
 
 /** The client's own name of a setting. */
 export const nameOf = (conversation: Conversation, setting: keyof GenerationSettings): string =>
-  names[conversation.format][setting] ?? setting.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  (setting === "maxTokens" ? conversation.limitName : undefined) ?? names[conversation.format][setting] ?? setting.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 const efforts: ReadonlyArray<Effort> = ["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 

@@ -196,7 +196,7 @@ describe("messages requests, written", () => {
   it("thinking: budgets, limits, forced tools, tool loops", () => {
     const high = encoded(chat({ settings: { ...think({ effort: "high" }), temperature: 0.2, topK: 4, topP: 0.5, maxTokens: 100 } }))
     expect(high.body).toMatchObject({ max_tokens: 64_000, thinking: { type: "enabled", budget_tokens: 55_808 } })
-    expect(high.omitted).toEqual(["temperature", "top_p", "top_k"])
+    expect(high.omitted).toEqual(["max_completion_tokens (raised to 64000)", "temperature", "top_p", "top_k"])
     expect(encoded(chat({ settings: { ...think({ effort: "low" }), maxTokens: 100 } })).body).toMatchObject({ max_tokens: 9216, thinking: { budget_tokens: 1024 } })
     expect(encoded(chat({ settings: think({ effort: "high" }) }), { maxOutputTokens: null }).body).toMatchObject({ max_tokens: 32_000, thinking: { budget_tokens: 23_808 } })
     expect(encoded(chat({ settings: think({ effort: "none" }) })).body["thinking"]).toEqual({ type: "disabled" })

@@ -23,6 +23,7 @@ export const decodeRequest = (body: Json): Conversation | PublicError => {
     tools: toolsOf(request),
     toolChoice: toolChoiceOf(request),
     settings: settingsOf(request),
+    ...(typeof request.max_completion_tokens !== "number" && typeof request.max_tokens === "number" ? { limitName: "max_tokens" } : {}),
     extras: extrasOf(request, body)
   }))
 }

@@ -29,6 +29,8 @@ export const encodeRequest = (given: Conversation, traits: TargetTraits): Encode
     const { effort, isOn, maxTokens, thinking } = encodeThinking({ conversation, traits, capabilities, omitted, forced, mayThink: mayThink(turns, at) })
     // The vendor wants a limit: one that the client did not give, and that no model's own limit stands behind, may cut the answer.
     if (settings.maxTokens === null && knownLimit(traits) === null) omitted.add(`max_tokens (set to ${maxTokens})`)
+    // A limit that leaves no room beside the thoughts is raised.
+    else if (settings.maxTokens !== null && maxTokens > settings.maxTokens) omitted.add(`${nameOf(conversation, "maxTokens")} (raised to ${maxTokens})`)
     const { messages, system } = encodeTurns(turns, at, settings.output?.kind === "json" ? jsonInstruction : null)
     const fields: Record<string, unknown> = {
       max_tokens: maxTokens,
