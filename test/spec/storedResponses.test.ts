@@ -141,6 +141,15 @@ describe("a response made in the background", () => {
     expect(await openai.responses.cancel(id)).toMatchObject({ status: "cancelled" })
   })
 
+  it("must be stored: with store false it is refused by its name, and nothing is asked", async () => {
+    const reply = await send("POST", "/v1/responses", { model: "lab/bg-unkept", background: true, store: false, input: "x" })
+    expect([reply.status, errorIn(reply)]).toEqual([400, expect.objectContaining({ code: "unsupported_feature", param: "background" })])
+    expect(await seen("bg-unkept")).toEqual([])
+    const streamed = await send("POST", "/v1/responses", { model: "lab/bg-unkept", background: true, store: false, stream: true, input: "x" })
+    expect([streamed.status, streamed.headers["content-type"]]).toEqual([200, "text/event-stream"])
+    expect((await send("POST", "/v1/responses", { model: "lab/bg-unkept", background: false, store: false, input: "x" })).status).toBe(200)
+  })
+
   it("fails with the words of its error, and one without a background cannot be cancelled", async () => {
     await lab.sim.rule({ match: { model: "bg-bad" }, script: { status: 500 } })
     const { id } = await openai.responses.create({ model: "lab/bg-bad", background: true, input: "x" })

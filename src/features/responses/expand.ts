@@ -22,8 +22,11 @@ const reasoning = Buffer.from("\"reasoning\"")
 
 const says = (members: Members.Members, member: string, value: string): boolean => members.get(member)?.toString("latin1") === value
 
-/** A stream is served as one; what must not be stored cannot be asked for later. */
-const isInBackground = (members: Members.Members): boolean => says(members, "background", "true") && !says(members, "stream", "true") && !says(members, "store", "false")
+/** A stream is served as one. */
+const isInBackground = (members: Members.Members): boolean => says(members, "background", "true") && !says(members, "stream", "true")
+
+/** What is not stored cannot be asked for later. */
+const notStored = Errors.make("unsupported_feature", "Field 'background': a response in the background is stored, and 'store' is false.", { extra: { param: "background" } })
 
 /** `"conv_1"` or `{"id":"conv_1"}`. */
 const conversationIn = (members: Members.Members): string | null => {
@@ -50,6 +53,7 @@ export const layer = Layer.effect(PreviousResponses, Effect.gen(function*() {
     const members = marks.some((mark) => body.includes(mark)) ? Members.of(body) : null
     if (members === null) return done(body, nothing)
     const asked: Asked = { ...nothing, inBackground: isInBackground(members) }
+    if (asked.inBackground && says(members, "store", "false")) return done(notStored, nothing)
     const own = says(members, "background", "true") ? Members.write([...members].filter(([member]) => member !== "background")) : body
     const keyId = key === null ? null : key.id
     const id = Members.text(members.get(previous))
