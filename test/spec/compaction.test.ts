@@ -39,8 +39,8 @@ describe("a conversation that is compacted", () => {
     const compacted = await openai.responses.compact({ model: model as never, input: history, tools } as never)
     expect(compacted).toMatchObject({ object: "response.compaction", id: expect.stringMatching(/^resp_/) as unknown, usage: { total_tokens: expect.any(Number) as unknown } })
     expect(compacted.output).toMatchObject([
-      { type: "message", role: "user", content: [{ type: "input_text", text: "Look at the files." }] },
-      { type: "message", role: "user", content: [{ type: "input_text", text: "Rename the first." }] },
+      { id: expect.stringMatching(/^msg_\w{24}$/) as unknown, type: "message", role: "user", content: [{ type: "input_text", text: "Look at the files." }] },
+      { id: expect.stringMatching(/^msg_\w{24}$/) as unknown, type: "message", role: "user", content: [{ type: "input_text", text: "Rename the first." }] },
       { type: "compaction", encrypted_content: expect.stringMatching(/^gwc1\./) as unknown }
     ])
     expect(JSON.stringify(compacted)).not.toContain("b.txt")

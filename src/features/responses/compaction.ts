@@ -84,7 +84,7 @@ export const stage = ({ makeId, now, secrets }: Options): Stage => ({
       const sealed = form + secrets.seal(Redacted.make(summary), contextOf(call.key))
       client.respond(status, headers, JSON.stringify({
         id: `resp_${makeId()}`, object: "response.compaction", created_at: Math.floor(now() / 1000),
-        output: [...items.flatMap(ownMessage), { id: `cmp_${makeId()}`, type: "compaction", encrypted_content: sealed }], usage: answer["usage"] ?? null
+        output: [...items.flatMap((item) => ownMessage(item, makeId)), { id: `cmp_${makeId()}`, type: "compaction", encrypted_content: sealed }], usage: answer["usage"] ?? null
       }))
     }
     next({ ...call, client: {
@@ -95,12 +95,12 @@ export const stage = ({ makeId, now, secrets }: Options): Stage => ({
 })
 
 /** A message of the user as an output item; nothing for other items. */
-const ownMessage = (item: Buffer): ReadonlyArray<unknown> => {
+const ownMessage = (item: Buffer, makeId: () => string): ReadonlyArray<unknown> => {
   const members = Members.of(item)
   if (members === null || Members.text(members.get("role")) !== "user") return []
   const said = Json.parseRecord(item.toString("utf8")) ?? {}
-  const { content } = said
-  return [{ id: said["id"] ?? null, type: "message", status: "completed", role: "user", content: typeof content === "string" ? [{ type: "input_text", text: content }] : content }]
+  const { content, id } = said
+  return [{ id: typeof id === "string" && id !== "" ? id : `msg_${makeId()}`, type: "message", status: "completed", role: "user", content: typeof content === "string" ? [{ type: "input_text", text: content }] : content }]
 }
 
 const textOf = (answer: Readonly<Record<string, unknown>>): string =>
