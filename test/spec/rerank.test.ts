@@ -19,6 +19,7 @@ const documents = ["Berlin is in Germany", "Paris is the capital of France", "a 
 const rerank = (body: Readonly<Record<string, unknown>>, headers: Headers = {}) => Http.send(lab.gateway.url, { path: "/v1/rerank", headers, body: { query, documents, ...body } })
 const seen = (model: string) => lab.sim.entries({ model })
 interface Answer {
+  readonly id: string
   readonly model: string
   readonly results: ReadonlyArray<{ readonly index: number; readonly relevance_score: number; readonly document?: { readonly text: string } }>
   readonly meta: { readonly billed_units: { readonly search_units: number } }
@@ -35,6 +36,16 @@ describe("a request that ranks documents", () => {
     expect(answer.results.every(({ document }) => document === undefined)).toBe(true)
     const best = answerIn(await rerank({ model: "lab/rr-own", top_n: 1, return_documents: true }))
     expect(best.results).toEqual([{ index: 1, relevance_score: 1, document: { text: documents[1] } }])
+  })
+
+  it("has the id of its server's answer, and one of its own where that has none", async () => {
+    const results = [{ index: 0, relevance_score: 0.2 }]
+    await lab.sim.rule({ match: { model: "rr-id" }, script: { status: 200, body: { id: "theirs", results } } })
+    expect(answerIn(await rerank({ model: "lab/rr-id" })).id).toBe("theirs")
+    await lab.sim.rule({ match: { model: "rr-no-id" }, script: { status: 200, body: { results } } })
+    const [one, two] = [answerIn(await rerank({ model: "lab/rr-no-id" })), answerIn(await rerank({ model: "lab/rr-no-id" }))]
+    expect([one.id, two.id]).toEqual([expect.stringMatching(/^rerank-[\w-]{24,}$/), expect.stringMatching(/^rerank-[\w-]{24,}$/)])
+    expect(one.id).not.toBe(two.id)
   })
 
   it("goes to a node in both spellings, with what a vendor adds", async () => {

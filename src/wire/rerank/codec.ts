@@ -111,7 +111,7 @@ const parse = (bytes: Uint8Array): unknown => {
   }
 }
 
-const read = (bytes: Uint8Array, { model, note: { count, documents, most } }: Wanted<RequestHead, Note>): AnswerFacts | null => {
+const read = (bytes: Uint8Array, { makeId, model, note: { count, documents, most } }: Wanted<RequestHead, Note>): AnswerFacts | null => {
   const answer = parse(bytes)
   const list = listIn(answer)
   const record = Json.isRecord(answer) ? answer : {}
@@ -122,7 +122,7 @@ const read = (bytes: Uint8Array, { model, note: { count, documents, most } }: Wa
   const used = unitsIn(record, count)
   const usage = OneShotJson.usageIn(record)
   const body = {
-    ...(typeof record["id"] === "string" ? { id: record["id"] } : {}),
+    id: typeof record["id"] === "string" && record["id"] !== "" ? record["id"] : `rerank-${makeId()}`,
     model,
     results: [...results].sort((a, b) => b.score - a.score).slice(0, most ?? results.length).map(({ index, score }) => ({
       index, relevance_score: score, ...(documents === null ? {} : { document: { text: documents[index] } })
