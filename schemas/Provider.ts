@@ -86,6 +86,8 @@ export const Model = Schema.Struct({
   id: Schema.NonEmptyString.check(Schema.isMaxLength(240)),
   name: Schema.NonEmptyString,
   kind: ModelKind,
+  /** True for a model of another kind that answers conversations, too. */
+  conversations: Schema.optionalKey(Schema.Boolean),
   /** The vendor's own id when it differs from `id` (a family id that stands for one variant). */
   upstreamId: Schema.optionalKey(Schema.NonEmptyString),
   /** Other ids the vendor accepts for the same model (dated snapshots); they resolve, and are not listed. */

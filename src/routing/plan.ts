@@ -117,6 +117,7 @@ const planOf = (options: PlannerOptions, resolution: Resolution, face: CallForma
     return new PublicError(resolution.code, resolution.status, "invalid_request_error", resolution.message, null,
       resolution.candidates.length > 0 ? { candidates: resolution.candidates } : null)
   }
+  if (!isOneShot(face) && servesOthersOnly(resolution)) return cannotChat(resolution)
   let connections = options.snapshot.activeByProvider.get(resolution.provider) ?? []
   if (isOneShot(face)) {
     // What a provider cannot do is said before a credential is asked for.
@@ -234,6 +235,10 @@ const withOwn = (headers: ReadonlyArray<string>, own: Readonly<Record<string, st
   const kept = headers.filter((_, index) => !names.has(headers[index - index % 2] as string))
   return [...kept, ...added.flat()]
 }
+
+/** The registry says that the model is for another kind of requests. A model that an operator added beside it is believed to be what it is asked for. */
+const servesOthersOnly = ({ custom, facts }: ResolvedModel): boolean =>
+  facts !== null && facts.kind !== "chat" && facts.conversations !== true && (custom === null || custom.listed === true)
 
 const cannotChat = (resolved: ResolvedModel): PublicError =>
   Errors.make("model_not_supported", `Model '${resolved.id}' takes no conversations.`)
