@@ -45,14 +45,14 @@ const rememberedPlans = 4096
 /** A model id longer than this is planned each time rather than remembered (characters). */
 const longestRememberedId = 256
 
-/** Longest model id that is looked up at all (characters): ids travel in headers and rows. */
+/** Longest model id that is looked up at all (characters): ids travel in headers and rows. Those of combos may be longer than a client's. */
 const longestId = 512
 
 /** No control character either: none may enter a header. */
 const wellFormed = (model: string): boolean => model.length <= longestId && !/[\p{Cc}\p{Cs}]/u.test(model)
 
 const malformed = Errors.make(
-  "bad_request", `Field 'model' must be at most ${longestId} characters and hold no control characters.`, { extra: { param: "model" } }
+  "bad_request", `Field 'model' must hold no control characters, and name no model whose id has more than ${longestId} characters.`, { extra: { param: "model" } }
 )
 
 /** Providers that can be called now: an active connection, or none needed. */

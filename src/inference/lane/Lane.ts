@@ -17,6 +17,7 @@ import { releaseNothing } from "#src/platform/structures/HeldBytes.ts"
 import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
 import type { Question } from "#src/routing/Router.ts"
 import type { Form } from "#src/wire/form/Form.ts"
+import * as Heads from "#src/wire/neutral/heads.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import * as FormErrors from "./forms/formErrors.ts"
 import { PlannedRequest } from "./PlannedRequest.ts"
@@ -35,11 +36,11 @@ export const route = <Head extends RequestHead, C extends Stages.AdmittedCall>(g
   }
 }
 
-/** One request on its way to its actor, and what becomes of it when its client leaves. It keeps nothing of the body. */
 /** What its actors may wait for, a request may wait for before it has one. */
 const withRequests = (given: LaneServices, request: LaneServices["request"]): LaneServices =>
   ({ ...given, request, waits: { ...given.waits, turns: { ...given.waits.turns, ...request.turns } } })
 
+/** One request on its way to its actor, and what becomes of it when its client leaves. It keeps nothing of the body. */
 class Passage<Head extends RequestHead, C extends Stages.AdmittedCall> extends Intake.Arrival<LaneServices, Operation<Head, C>> implements Stages.Passage {
   private readonly stages: ReadonlyArray<Stages.Stage>
   /** Null until it is planned. */
@@ -78,6 +79,8 @@ class Passage<Head extends RequestHead, C extends Stages.AdmittedCall> extends I
     }
     const head = operation.head(parsed)
     if (head instanceof PublicError) return this.refuse(head)
+    const refusal = Heads.modelRefusal(head.model)
+    if (refusal !== null) return this.refuse(refusal)
     const call: Stages.AdmittedCall = {
       tags, key, endpoint, format: face.name, codec, body, parsed, large: large ?? undefined, form: form ?? undefined, head, asked,
       units: large?.units ?? operation.units?.(head, parsed, { bytes: body, form }) ?? null, request: exchange, client: exchange, interceptors: noInterceptors,

@@ -15,9 +15,6 @@ export interface EmbeddingHead extends RequestHead {
   readonly encoding: "float" | "base64" | null
 }
 
-/** Longest model id of a request, characters. */
-const longestModel = 512
-
 const isToken = (value: unknown): value is number => typeof value === "number" && Number.isInteger(value) && value >= 0
 const isTokens = (value: unknown): value is ReadonlyArray<number> => Array.isArray(value) && value.length > 0 && value.every(isToken)
 const isText = (value: unknown): value is string => typeof value === "string"
@@ -50,7 +47,6 @@ const cutCharacters = 64
 export const head = (body: Body): EmbeddingHead | PublicError => {
   const { dimensions, encoding_format: encoding, input, model } = body
   if (typeof model !== "string" || model === "") return invalid("model", "Field 'model' must be a non-empty string such as 'openai/text-embedding-3-small'.")
-  if (model.length > longestModel) return invalid("model", `Field 'model' must have at most ${longestModel} characters.`)
   const refusal = inputRefusal(input)
   if (refusal !== null) return refusal
   if (encoding !== undefined && encoding !== null && encoding !== "float" && encoding !== "base64") {

@@ -14,9 +14,6 @@ export interface ImageHead extends RequestHead {
   readonly count: number
 }
 
-/** Longest model id of a request, characters. */
-const longestModel = 512
-
 /** Most images of one request. */
 const mostImages = 10
 
@@ -42,7 +39,6 @@ const imageRefusal = (body: Body): PublicError | null => {
 export const head = (body: Body): ImageHead | PublicError => {
   const { model, n, prompt, response_format: format, stream } = body
   if (typeof model !== "string" || model === "") return invalid("model", "Field 'model' must be a non-empty string such as 'openai/gpt-image-1'.")
-  if (model.length > longestModel) return invalid("model", `Field 'model' must have at most ${longestModel} characters.`)
   // Models that change an image may need no words.
   const isEdit = !isAbsent(body["image"])
   if (!(isEdit && isAbsent(prompt)) && (typeof prompt !== "string" || prompt.trim() === "")) return invalid("prompt", "Field 'prompt' is required: a non-empty string.")

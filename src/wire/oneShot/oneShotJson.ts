@@ -7,16 +7,11 @@ import * as Json from "#src/wire/json/json.ts"
 import * as Splice from "#src/wire/json/splice.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 
-/** Longest model id of a request, characters. */
-const longestModel = 512
-
 export const nothing: ReadonlyArray<string> = []
 
 /** Why the body's model is none; null for one that may be. */
-export const modelRefusal = (model: unknown, example: string): PublicError | null => {
-  if (typeof model !== "string" || model === "") return invalid("model", `Field 'model' must be a non-empty string such as '${example}'.`)
-  return model.length > longestModel ? invalid("model", `Field 'model' must have at most ${longestModel} characters.`) : null
-}
+export const modelRefusal = (model: unknown, example: string): PublicError | null =>
+  typeof model === "string" && model !== "" ? null : invalid("model", `Field 'model' must be a non-empty string such as '${example}'.`)
 
 /** Why a field is no text with at least one character; null for one that is. */
 export const textRefusal = (body: Readonly<Record<string, unknown>>, name: string): PublicError | null =>

@@ -4,6 +4,7 @@ import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import * as Units from "#schemas/records/Units.ts"
 import type { TargetFamily } from "#schemas/wire/formats.ts"
+import { LONGEST_MODEL_ID } from "#schemas/wire/modelId.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
@@ -36,12 +37,10 @@ const units: Units.Units = { query: 1 }
 /** Models that stand for a vendor's usual search of their type. */
 const types: ReadonlySet<string> = new Set(["web", "news"])
 
-const longestModel = 512
-
 const head = (body: Body): SearchHead | PublicError => {
   // The path says which model it is, and a large body is read without its path.
   const { model = "" } = body
-  if (typeof model !== "string" || model.length > longestModel) return invalid("model", `Field 'model' must be a text of 1 to ${longestModel} characters, such as 'serper-search/web'.`)
+  if (typeof model !== "string" || model.length > LONGEST_MODEL_ID) return invalid("model", `Field 'model' must be a text of 1 to ${LONGEST_MODEL_ID} characters, such as 'serper-search/web'.`)
   const request = Request.read(body)
   return request instanceof PublicError ? request : { model, stream: false, wantsUsage: false, failures: [] }
 }

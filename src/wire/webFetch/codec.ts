@@ -4,6 +4,7 @@ import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Units } from "#schemas/records/Units.ts"
 import type { TargetFamily } from "#schemas/wire/formats.ts"
+import { LONGEST_MODEL_ID } from "#schemas/wire/modelId.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
 import type { Asked, Encoded, MediaWish, OneShotCodec, Wanted } from "#src/wire/oneShot/OneShotCodec.ts"
@@ -17,7 +18,6 @@ type Body = Readonly<Record<string, unknown>>
 
 const units: Units = { page: 1 }
 
-const longestModel = 512
 const mostLinks = 2_000
 /** The vendor is well, and the page is not. */
 const refusedStatus = 422
@@ -25,7 +25,7 @@ const refusedStatus = 422
 const head = (body: Body): RequestHead | PublicError => {
   // The path says which model it is, and a large body is read without its path.
   const { model = "" } = body
-  if (typeof model !== "string" || model.length > longestModel) return invalid("provider", `Field 'provider' must be a text of 1 to ${longestModel} characters, such as 'firecrawl'.`)
+  if (typeof model !== "string" || model.length > LONGEST_MODEL_ID) return invalid("provider", `Field 'provider' must be a text of 1 to ${LONGEST_MODEL_ID} characters, such as 'firecrawl'.`)
   const request = Request.read(body)
   return request instanceof PublicError ? request : { model, stream: false, wantsUsage: false }
 }
