@@ -275,6 +275,14 @@ const operations: Readonly<Record<string, Operation>> = {
   "GET /v1/auto-combo/:channel/candidates": reading(
     "models.autoCandidates", "Candidates of automatic routing", "Which targets automatic routing would ask now, and why others are left out; for keys that manage.",
     { channel: "auto", candidates: [] }, "ChatError", true, [inPath("channel", "`auto`, or a channel such as `auto:fast` without its prefix.", "auto")]),
+  "GET /api/v1/provider-plugin-manifest": reading(
+    "models.providerManifest", "Manifest of the providers", "The provider registry for routers in processes of their own: formats, addresses, sign-in and models. No secrets, no variables, no headers of requests, no accounts.", {
+      schemaVersion: 1, version: "0.1.0",
+      providers: [{
+        id: "openai", alias: "oai", name: "OpenAI", wireFormat: "chat-completions", baseUrl: "https://api.openai.com/v1", chatPath: "/chat/completions", modelsPath: "/models",
+        auth: { type: "bearer" }, authKinds: ["apikey"], category: "apikey", freeTier: false, modalities: ["chat"], models: [{ id: "gpt-4o-mini", name: "GPT-4o mini", kind: "chat", contextWindow: 128000 }]
+      }]
+    }),
   "GET /v1beta/models": reading("generateContent.models", "Models in the generateContent format", "Every model the key may use.", { models: [{ name: `models/${model}`, supportedGenerationMethods: ["generateContent"] }] }, "GenerateContentError"),
   "GET /v1beta/models/:id": reading("generateContent.model", "One model in the generateContent format", "One entry of the list.", { name: `models/${model}` }, "GenerateContentError", true, [inPath("id", "Model id.", model)]),
   "GET /api/tags": reading("localModelServer.tags", "Models for local-model-server clients", "Every model the key may use.", tags, "LocalModelServerError"),

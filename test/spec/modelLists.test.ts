@@ -1,6 +1,7 @@
 /** The model list as each vendor's client reads it, and what clients ask before their first call. */
 import Anthropic from "@anthropic-ai/sdk"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import * as Registry from "#src/providers/Registry.ts"
 import * as Http from "#test/support/http.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"
 
@@ -104,4 +105,46 @@ it.each([
   const [first] = all
   const { key } = await operator.createKey("one", { allowedModels: [first?.id ?? ""] })
   expect((await read({ authorization: `Bearer ${key}` })).map(({ id }) => id)).toEqual([first?.id])
+})
+
+describe("GET /api/v1/provider-plugin-manifest", () => {
+  const path = "/api/v1/provider-plugin-manifest"
+  interface Entry {
+    readonly id: string
+    readonly models: ReadonlyArray<{ readonly id: string }>
+    readonly [member: string]: unknown
+  }
+
+  it("is the registry: each provider with its format, addresses, sign-in and models", async () => {
+    const { body, status } = await get(path)
+    expect([status, body["schemaVersion"], body["version"]]).toEqual([200, 1, expect.any(String)])
+    const providers = body["providers"] as ReadonlyArray<Entry>
+    expect(providers.map(({ id }) => id)).toEqual(Registry.builtin.all.map(({ id }) => id).filter((id) => id !== "sim"))
+    for (const { id, models } of providers) expect([id, models]).toEqual([id, JSON.parse(JSON.stringify(Registry.builtin.byId.get(id)?.models))])
+    expect(providers.find(({ id }) => id === "anthropic")).toMatchObject({
+      alias: "claude", wireFormat: "messages", baseUrl: "https://api.anthropic.com/v1", chatPath: "/messages", auth: { type: "header", name: "x-api-key" }, authKinds: ["apikey", "oauth"]
+    })
+    expect(providers.find(({ id }) => id === "vertex")?.["oauth"]).toEqual({ authorizeUrl: expect.any(String), tokenUrl: expect.any(String), scopes: expect.any(Array) })
+  })
+
+  it("names no client of OAuth, no variable, no header of requests and no account", async () => {
+    await lab.gateway.operator.createConnection({ provider: "openai", apiKey: "sk-manifest-000000001", name: "my account" })
+    const { text } = await Http.send(lab.gateway.url, { path })
+    // Where a key travels is said.
+    const keyHeader = "x-api-key"
+    const hidden = Registry.builtin.all.flatMap(({ env, headers = {}, oauth, tokenHeaders = {} }) =>
+      [...env, ...[oauth?.clientId, oauth?.clientSecret].filter((name) => name !== undefined), ...Object.keys(headers), ...Object.keys(tokenHeaders), ...Object.values(tokenHeaders)]).filter((word) => word !== keyHeader)
+    expect(hidden).toEqual(expect.arrayContaining(["OPENAI_API_KEY", "anthropic-beta"]))
+    for (const word of [...hidden, "sk-manifest", "my account", lab.sim.url, "\"lab\""]) expect([word, text.includes(word)]).toEqual([word, false])
+  })
+
+  it("asks for a key as the lists do", async () => {
+    const { operator } = lab.gateway
+    const { key } = await operator.createKey("manifest")
+    expect((await get(path, { authorization: `Bearer ${key}` })).status).toBe(200)
+    expect((await get(path, { authorization: "Bearer wrong" })).status).toBe(401)
+    await operator.setFlag("REQUIRE_API_KEY", "true")
+    expect((await get(path)).status).toBe(401)
+    await operator.clearFlags()
+  })
 })

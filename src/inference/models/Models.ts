@@ -1,8 +1,11 @@
-/** GET /v1/models with its prefix modes, one entry by id, and the lists per kind and provider. */
+/** GET /v1/models with its prefix modes, one entry by id, the lists per kind and provider, and the manifest of all providers. */
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Errors from "#schemas/errors.ts"
+import * as GatewayHeaders from "#src/inference/lane/gatewayHeaders.ts"
 import * as Endpoint from "#src/inference/lane/services/Endpoint.ts"
+import * as Manifest from "#src/providers/manifest.ts"
 import * as ModelCatalog from "#src/routing/models/modelCatalog.ts"
+import { SIM_PROVIDER } from "#src/routing/models/resolverView.ts"
 import { client as generateContent } from "#src/wire/generateContent/index.ts"
 import * as GenerateModels from "#src/wire/generateContent/generateModels.ts"
 import { client as localModelServer } from "#src/wire/localModelServer/index.ts"
@@ -98,6 +101,9 @@ const localModel = (place: Question.Place) => Question.make({ ...place, errorBod
 const editorModels = Question.make({ prefix: "/api/v1/editor/", tokenAt: 4 }, ({ options, view }, visible) =>
   list(ModelCatalog.entriesOf(view, options).filter(visible)))
 
+const manifestPath = "/api/v1/provider-plugin-manifest"
+const manifest = Question.make({ prefix: manifestPath }, ({ view }) => Manifest.of(view.registry, GatewayHeaders.version, SIM_PROVIDER))
+
 /** A list with the endpoints that it answers; `pattern` where the router takes several of them at once. */
 interface Served {
   readonly endpoints: readonly [Endpoint.Endpoint, ...ReadonlyArray<Endpoint.Endpoint>]
@@ -127,6 +133,7 @@ const served: ReadonlyArray<Served> = [
   { endpoints: [reading("/v1/api/tags")], handler: localModels({ prefix: "/v1/api/tags" }) },
   { endpoints: [reading("/v1/api/version")], handler: Question.make({ prefix: "/v1/api/version", errorBody: localErrors }, () => Tags.version()) },
   { endpoints: [asking("/v1/api/show")], handler: localModel({ prefix: "/v1/api/show" }) },
+  { endpoints: [reading(manifestPath)], handler: manifest },
   { endpoints: [reading("/api/v1/editor/:token/"), reading("/api/v1/editor/:token/models")], handler: editorModels },
   { endpoints: [reading("/api/v1/editor/:token/api/tags")], handler: localModels({ prefix: "/api/v1/editor/", tokenAt: 4 }) },
   { endpoints: [reading("/api/v1/editor/:token/api/version")], handler: Question.make({ prefix: "/api/v1/editor/", tokenAt: 4 }, () => Tags.version()) },
