@@ -170,7 +170,7 @@ const prefix: JsonObject = {
   name: "prefix", in: "query", required: false, description: "Which prefixes ids get; the default is a setting.",
   schema: { type: "string", enum: ["alias", "dual", "canonical"] }
 }
-const generated = "Model and method stand in the path; `?alt=sse` asks for a stream of events."
+const generated = "Model and method stand in the path. `streamGenerateContent` streams one JSON array of chunks; with `?alt=sse` it streams events."
 const keyInPath = "The key stands in the path: paths end up in logs of proxies, so prefer the Authorization header where a client can send one."
 const show: Operation = {
   id: "localModelServer.show",

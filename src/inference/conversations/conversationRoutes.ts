@@ -1,5 +1,6 @@
 /** Which path takes conversations in which format. */
 import * as Effect from "effect/Effect"
+import * as ArrayExchange from "./ArrayExchange.ts"
 import * as ConversationPaths from "./conversationPaths.ts"
 import * as Conversations from "./Conversations.ts"
 import type { ConversationEndpoint } from "./Conversations.ts"
@@ -68,7 +69,8 @@ export const routes = Effect.gen(function*() {
       const route = Conversations.route(services, entry)
       return {
         endpoint: endpointOf(path),
-        route: generatePaths.includes(path) ? (exchange) => exchange.path.endsWith(":countTokens") ? countContents(exchange) : route(exchange) : route
+        route: !generatePaths.includes(path) ? route : (exchange) =>
+          exchange.path.endsWith(":countTokens") ? countContents(exchange) : route(ArrayExchange.wants(exchange) ? new ArrayExchange.ArrayExchange(exchange) : exchange)
       }
     }),
     { endpoint: endpointOf(countPath), route: TokenCounts.ofMessages(services) },
