@@ -3,6 +3,7 @@ import type * as Schema from "effect/Schema"
 import { providerData } from "./acting.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Provider } from "#schemas/Provider.ts"
+import { isHeaderValue } from "./nodes/nodeRecord.ts"
 
 type Data = Readonly<Record<string, Schema.Json>>
 
@@ -20,4 +21,14 @@ export const unread = (given: Data | undefined, row: Provider | null, stored: Da
   return strange.length === 0
     ? null
     : Refusal.notSupportedYet(strange.map((key) => ({ field: `providerSpecificData.${key}`, message: "Nothing reads this key for this provider" })))
+}
+
+/** Longest User-Agent that is sent, characters. */
+const longestAgent = 500
+
+/** The refusal of a value that could not be sent: every call of the connection would fail. */
+export const unsendable = (given: Data | undefined): Refusal.Refusal | null => {
+  const agent = given?.["customUserAgent"]
+  if (agent === undefined || agent === null || (typeof agent === "string" && isHeaderValue(agent, longestAgent))) return null
+  return Refusal.invalidField("providerSpecificData.customUserAgent", `Expected a text of at most ${longestAgent} printable characters`)
 }

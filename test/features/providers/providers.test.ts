@@ -84,6 +84,17 @@ describe("connections", () => {
     assert.strictEqual(stored?.providerSpecificData["sessionToken"], "canary-session")
   }))
 
+  it.effect("a User-Agent that could not be sent is refused, at creation and later", () => Effect.gen(function*() {
+    const { create, put } = yield* signedIn
+    const id = idOf(yield* create({ providerSpecificData: { customUserAgent: "a".repeat(500) } }))
+    for (const customUserAgent of ["a".repeat(501), "two\r\nlines", "\u0000", "Zürich €", 5, {}]) {
+      for (const reply of [yield* create({ providerSpecificData: { customUserAgent } }), yield* put(`/api/providers/${id}`, { providerSpecificData: { customUserAgent } })]) {
+        assert.deepStrictEqual([reply.status, at(reply.json, "error", "details", 0, "field")], [400, "providerSpecificData.customUserAgent"], JSON.stringify(customUserAgent))
+      }
+    }
+    assert.strictEqual((yield* put(`/api/providers/${id}`, { providerSpecificData: { customUserAgent: null } })).status, 200)
+  }))
+
   it.effect("a key of providerSpecificData that nothing reads is refused by its name; what is stored may be sent back", () => Effect.gen(function*() {
     const { context, create, get, put } = yield* signedIn
     const refused = yield* create({ providerSpecificData: { region: "eu", regoin: "eu" } })

@@ -34,6 +34,9 @@ export const normalizedBase = (type: ProviderNode["type"], baseUrl: string | und
   return type === "anthropic-compatible" ? base.replace(/\/messages$/, "").replace(/\/+$/, "") : base
 }
 
+/** Printable, and of so many characters at most. */
+export const isHeaderValue = (value: string, most: number): boolean => value.length <= most && !/[^\t\x20-\x7e\x80-\xff]/.test(value)
+
 /** What stands in the way of sending these headers upstream beside the gateway's own. */
 export const headerIssues = (field: string, headers: Readonly<Record<string, string>>): ReadonlyArray<FieldIssue> => {
   const names = Object.keys(headers)
@@ -44,7 +47,7 @@ export const headerIssues = (field: string, headers: Readonly<Record<string, str
       ? `Expected a header name of at most ${HEADER_NAME_MAX} characters`
       : refusedHeaders.has(name.toLowerCase())
       ? "This header is set by the gateway"
-      : value.length > HEADER_VALUE_MAX || /[^\t\x20-\x7e\x80-\xff]/.test(value)
+      : !isHeaderValue(value, HEADER_VALUE_MAX)
       ? `Expected a header value of at most ${HEADER_VALUE_MAX} printable characters`
       : null
     return message === null ? [] : [{ field: `${field}.${name}`, message }]
