@@ -7,19 +7,21 @@ import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { CallHead } from "./InferenceCall.ts"
 import * as LeaseErrors from "./leaseErrors.ts"
 
+const isSaid = (given: string | undefined): given is string => given !== undefined && given !== ""
+
 const wholeNumber = /^[1-9]\d{0,15}$/
 
 /** SHA-256 (hex) of the presented owner; null when none was presented. */
 export const ownerOf = (head: Pick<CallHead, "header">): string | PublicError | null => {
   const given = head.header(LeaseErrors.ownerHeader)
-  if (given === undefined || given === "") return null
+  if (!isSaid(given)) return null
   return ownerPattern.test(given) ? Crypto.hash("sha256", given, "hex") : LeaseErrors.contextInvalid
 }
 
 /** The presented generation; null when none was presented. */
 export const generationOf = (head: Pick<CallHead, "header">): number | PublicError | null => {
   const given = head.header(LeaseErrors.generationHeader)
-  if (given === undefined || given === "") return null
+  if (!isSaid(given)) return null
   const generation = Number(given)
   return wholeNumber.test(given) && Number.isSafeInteger(generation) ? generation : LeaseErrors.contextInvalid
 }
@@ -39,8 +41,6 @@ export const refusalUnfenced = (head: Pick<CallHead, "header">, key: ApiKey | nu
   // The lease is another key's.
   return isPresented(head) ? LeaseErrors.fenceStale : null
 }
-
-const isSaid = (given: string | undefined): boolean => given !== undefined && given !== ""
 
 /** The lease owner and generation headers; every inference call of a managed key must send both. */
 export const contextOf = (head: Pick<CallHead, "header">): LeaseContext | PublicError => {
