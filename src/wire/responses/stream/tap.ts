@@ -152,10 +152,9 @@ export class ResponsesTap implements StreamTap {
   }
 
   private begin(response: Readonly<Record<string, unknown>>): void {
-    const { id, model } = response
     const createdAt = response["created_at"]
-    this.id = typeof id === "string" ? id : null
-    this.model = typeof model === "string" ? model : null
+    this.id = wordAt(response, "id")
+    this.model = wordAt(response, "model")
     this.createdAt = typeof createdAt === "number" ? createdAt : this.known === null ? null : this.known.now()
   }
 }
