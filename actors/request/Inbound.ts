@@ -99,7 +99,7 @@ export interface Inbound {
   readonly requestedModel: string
   readonly stream: boolean
   readonly forwardUsage: boolean
-  /** The client asked for progress frames (X-Gateway-Progress). */
+  /** The client asked for progress frames (X-Gateway-Progress), and its stream has a place for them. */
   readonly progress: boolean
   /** The response cache was read and had no entry; default `off`. */
   readonly cache?: "miss" | "off" | undefined

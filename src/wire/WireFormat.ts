@@ -45,6 +45,8 @@ export interface ClientCodec {
   readonly name: FormatName
   /** Content type of its streams. */
   readonly streamType: "text/event-stream" | "application/x-ndjson"
+  /** Types of the events after which its clients read no further. Absent: its streams end with `[DONE]` or with their body. */
+  readonly lastTypes?: ReadonlySet<string>
   /** Reads model and stream flag and refuses what no upstream could read: the client's mistake in the client's words. */
   readonly head: (body: Json) => RequestHead | PublicError
   /** Reads the whole request; strict about shapes, because what is not understood cannot be translated. */

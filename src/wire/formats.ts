@@ -54,6 +54,7 @@ export const headOf = (name: CallFormat): ((body: Json) => RequestHead | PublicE
 export const faceOf = (codec: ClientCodec, comments: boolean): Face => ({
   name: codec.name,
   streamType: codec.streamType,
+  lastTypes: codec.lastTypes,
   errorBody: codec.errorBody,
   errorFrames: (error) => Buffer.from(codec.errorFrames(error)),
   heartbeat: (now, identity) => Buffer.from(codec.heartbeat(comments, now, identity)),

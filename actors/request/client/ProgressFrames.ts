@@ -2,17 +2,10 @@
  * The progress frames of one stream whose client asked for them (X-Gateway-Progress): one every two seconds, and one with
  * `"done":true` before the event that ends the stream. Other streams have no such object.
  */
-import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { Inbound } from "#actors/request/Inbound.ts"
 
 /** Between two progress frames, ms. */
 const progressMs = 2_000
-
-/** The types of events after which a client of the format reads no further; a chat ends with `[DONE]`, a generateContent stream with its body. */
-const lastTypes: Partial<Record<CallFormat, ReadonlySet<string>>> = {
-  messages: new Set(["message_stop", "error"]),
-  responses: new Set(["response.completed", "response.incomplete", "response.failed", "response.done"])
-}
 
 export class ProgressFrames {
   readonly #lastTypes: ReadonlySet<string> | undefined
@@ -26,11 +19,11 @@ export class ProgressFrames {
 
   /** Null for a request that did not ask for them, or whose stream has no place for them. */
   static of({ face, progress }: Pick<Inbound, "face" | "progress">, beganAt: number, now: () => number): ProgressFrames | null {
-    return progress && face.streamType === "text/event-stream" ? new ProgressFrames(face.name, beganAt, now) : null
+    return progress ? new ProgressFrames(face.lastTypes, beganAt, now) : null
   }
 
-  private constructor(format: CallFormat, beganAt: number, now: () => number) {
-    this.#lastTypes = lastTypes[format]
+  private constructor(lastTypes: ReadonlySet<string> | undefined, beganAt: number, now: () => number) {
+    this.#lastTypes = lastTypes
     this.#beganAt = beganAt
     this.#now = now
     this.#reportedAt = beganAt

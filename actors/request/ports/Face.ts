@@ -140,6 +140,8 @@ export type Identity = Readonly<Record<string, unknown>>
 export interface Face {
   readonly name: CallFormat
   readonly streamType: string
+  /** Types of the events after which a client of the format reads no further. Absent: its streams end with `[DONE]` or with their body. */
+  readonly lastTypes?: ReadonlySet<string> | undefined
   /** Streams pass as they come: no heartbeats, and an answer that breaks ends with its tap's last event, or with its connection where there is none. Absent: false. */
   readonly opaque?: boolean
   readonly errorBody: (error: PublicError) => string

@@ -13,6 +13,7 @@ import type { ClientCodec, UpstreamCodec } from "#src/wire/WireFormat.ts"
 export const client: ClientCodec = {
   name: "messages",
   streamType: "text/event-stream",
+  lastTypes: new Set(["message_stop", "error"]),
   head,
   decodeRequest,
   encodeAnswer,

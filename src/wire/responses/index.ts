@@ -39,6 +39,7 @@ const heartbeat = (comments: boolean, now: Date, identity: Identity | null): str
 export const client: ClientCodec = {
   name: "responses",
   streamType: "text/event-stream",
+  lastTypes: new Set(["response.completed", "response.incomplete", "response.failed", "response.done"]),
   head,
   decodeRequest,
   encodeAnswer,
