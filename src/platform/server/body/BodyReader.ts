@@ -8,6 +8,7 @@ import { Buffer } from "node:buffer"
 import type { Arriving } from "#src/platform/server/uws/Arrivals.ts"
 import type { BodyOwner } from "./BodyOwner.ts"
 import { type BodyFlow, type BodySink, unguarded } from "./bodySink.ts"
+import { OnePiece } from "./OnePiece.ts"
 import { takeFirst } from "./takeFirst.ts"
 import type { BodyFailure } from "#src/platform/server/Exchange.ts"
 import { nativeCalls } from "#src/platform/server/uws/nativeCalls.ts"
@@ -18,12 +19,8 @@ export type BodyDone = (body: Uint8Array | null, failure: BodyFailure | null) =>
 /** Bytes kept for a consumer that has not asked yet, before the socket is paused. */
 export const READ_AHEAD_BYTES = 256 * 1024
 
-/**
- * A long body is kept in one piece of memory from here on: nothing is joined in the end, which would hold the loop, and other threads may
- * read it without a copy. Pages that no byte came for are not touched. Without a known length the piece is replaced by one of twice its size.
- */
+/** A body that is taken whole is kept in one piece of memory from here on. */
 const SHARED_BYTES = 256 * 1024
-const FIRST_PIECE_BYTES = 1024 * 1024
 
 const NONE = new Uint8Array(0)
 const NO_CHUNKS: ReadonlyArray<Uint8Array> = []
@@ -38,7 +35,7 @@ export class BodyReader implements Arriving {
   /** Null while there is none: a list that grows takes room for seventeen. */
   private chunks: Array<Uint8Array> | null = null
   /** Where a long body is put together. */
-  private place: Buffer | null = null
+  private place: OnePiece | null = null
   private whole: Uint8Array | undefined
   /** Bytes that are counted as held. */
   private counted = 0
@@ -363,22 +360,12 @@ export class BodyReader implements Arriving {
   /** Copies, because the native buffer is detached when its callback returns. */
   private keep(bytes: Uint8Array, isLast: boolean): void {
     if (this.place === null && this.held > SHARED_BYTES && this.declared !== 0 && this.waiting !== undefined && !this.pulling) {
-      this.place = Buffer.from(new SharedArrayBuffer(this.declared === -1 ? FIRST_PIECE_BYTES : this.declared))
-      let at = 0
-      for (const chunk of this.chunks ?? NO_CHUNKS) {
-        this.place.set(chunk, at)
-        at += chunk.byteLength
-      }
+      this.place = new OnePiece(this.declared)
+      for (const chunk of this.chunks ?? NO_CHUNKS) this.place.append(chunk)
       this.chunks = null
     }
     if (this.place !== null) {
-      const end = this.held + bytes.byteLength
-      if (end > this.place.byteLength) {
-        const larger = Buffer.from(new SharedArrayBuffer(Math.max(end, 2 * this.place.byteLength)))
-        larger.set(this.place.subarray(0, this.held))
-        this.place = larger
-      }
-      this.place.set(bytes, this.held)
+      this.place.append(bytes)
     } else {
       const copy = Buffer.allocUnsafe(bytes.byteLength)
       copy.set(bytes)
@@ -391,7 +378,7 @@ export class BodyReader implements Arriving {
   }
 
   private join(): Uint8Array {
-    if (this.place !== null) return this.place.byteLength === this.held ? this.place : this.place.subarray(0, this.held)
+    if (this.place !== null) return this.place.bytes
     const chunks = this.chunks ?? NO_CHUNKS
     if (chunks.length === 1) return chunks[0]!
     return chunks.length === 0 ? NONE : Buffer.concat(chunks, this.held)
