@@ -55,7 +55,7 @@ const rules: ReadonlyArray<{ readonly what: string; readonly pattern: RegExp; re
       "src/platform/postgres/tcp.ts": "the deadline of one connect",
       "src/platform/redis/IoRedisStore.ts": "deadlines of one command, one subscription and the first connect",
       "src/platform/redis/Subscriptions.ts": "the deadline of one pulse",
-      "src/platform/server/body/BodyReader.ts": "the deadline of one refused body",
+      "src/platform/server/body/Dropping.ts": "the deadline of one refused body",
       "src/platform/telemetry/LogSink.ts": "one retry of a full pipe",
       "src/simulator/Player.ts": "one reset of one socket",
       "src/simulator/control.ts": wait

@@ -8,6 +8,7 @@ import { Buffer } from "node:buffer"
 import type { Arriving } from "#src/platform/server/uws/Arrivals.ts"
 import type { BodyOwner } from "./BodyOwner.ts"
 import { type BodyFlow, type BodySink, unguarded } from "./bodySink.ts"
+import { Dropping } from "./Dropping.ts"
 import { OnePiece } from "./OnePiece.ts"
 import { takeFirst } from "./takeFirst.ts"
 import type { BodyFailure } from "#src/platform/server/Exchange.ts"
@@ -56,7 +57,7 @@ export class BodyReader implements Arriving {
   paused = false
   /** It is paused until the next turn of the loop. */
   private yielded = false
-  private dropping: { left: number; readonly done: () => void; readonly timer: NodeJS.Timeout } | undefined
+  private dropping: Dropping | undefined
   /** Bytes received so far, so that a watcher can tell a slow client from a silent one. */
   received = 0
 
@@ -150,24 +151,13 @@ export class BodyReader implements Arriving {
   drop(bytes: number, millis: number, done: () => void): void {
     this.sink = undefined
     this.empty()
-    this.dropping = { left: bytes, done, timer: setTimeout(() => this.dropped(), millis) }
+    this.dropping = new Dropping(bytes, millis, done)
     this.resume()
-  }
-
-  private dropped(): void {
-    const { dropping } = this
-    if (dropping === undefined) return
-    clearTimeout(dropping.timer)
-    this.dropping = undefined
-    dropping.done()
   }
 
   /** Ends reading; what still arrives is dropped. */
   fail(failure: BodyFailure): void {
-    if (failure === "aborted" && this.dropping !== undefined) {
-      clearTimeout(this.dropping.timer)
-      this.dropping = undefined
-    }
+    if (failure === "aborted") this.dropping?.cancel()
     if (this.complete || this.failure !== null) return
     this.failure = failure
     this.stalled = false
@@ -247,12 +237,7 @@ export class BodyReader implements Arriving {
     this.received += bytes
     if (isLarge) arrivals.came(this, bytes)
     this.ended = isLast
-    const { dropping } = this
-    if (dropping !== undefined) {
-      dropping.left -= bytes
-      if (isLast || dropping.left < 0) this.dropped()
-      return
-    }
+    if (this.dropping !== undefined) return this.dropping.came(bytes, isLast)
     if (this.failure !== null) return
     if (isLast) {
       this.complete = true
