@@ -2,7 +2,6 @@
  * Where uploads lie while they are needed: files in the data directory whose names are taken away as soon as they are made, so that
  * nothing stays behind when the process ends, however it ends.
  */
-import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Context from "effect/Context"
@@ -11,6 +10,7 @@ import * as Layer from "effect/Layer"
 import type { Values } from "#src/platform/configuration/Settings.ts"
 import { BlockPool } from "#src/platform/structures/BlockPool.ts"
 import * as Directories from "#src/platform/structures/directories.ts"
+import * as NamelessFile from "#src/platform/structures/namelessFile.ts"
 import { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
 import { Backlog, type Disk, SpoolFile, type SpoolFailure } from "./SpoolFile.ts"
 
@@ -34,13 +34,10 @@ const mostWaiting = 16 * 1024 * 1024
 /** Blocks that are kept for later: 8 MB. */
 const keptBlocks = 128
 
-const prefix = "upload-"
-const suffix = ".part"
-
-/** Removes files that a process left between their making and the loss of their names. Those of a living process lose them anyway. */
+/** Removes files that a process left between their making and the loss of their names. */
 const sweep = (directory: string): void => {
   for (const name of fs.readdirSync(directory)) {
-    if (name.startsWith(prefix) && name.endsWith(suffix)) fs.rmSync(path.join(directory, name), { force: true })
+    if (NamelessFile.isLeft(name)) fs.rmSync(path.join(directory, name), { force: true })
   }
 }
 
@@ -92,7 +89,7 @@ export const diskIn = (directory: string, statfs: Statfs = fs.statfs): CountedDi
   let files = 0
   const room = new Room(directory, statfs)
   const create = (mayMake: boolean, done: Parameters<Disk["open"]>[0]): void => {
-    const name = path.join(directory, `${prefix}${process.pid}-${randomBytes(8).toString("hex")}${suffix}`)
+    const name = NamelessFile.nameIn(directory)
     fs.open(name, "wx+", 0o600, (error, fd) => {
       if (error?.code === "ENOENT" && mayMake) {
         fs.mkdir(directory, { mode: 0o700 }, () => create(false, done))
@@ -143,8 +140,11 @@ export const make = (disk: CountedDisk, most: number): Spool["Service"] => {
   return { open: (held, digests = false) => new SpoolFile({ disk, blocks, stored, held, backlog, onFailure }, digests), backlog, stored, failed: () => failed, files: disk.files }
 }
 
+/** Of the files without a name. */
+export const directoryIn = (dataDir: string): string => path.resolve(dataDir, "uploads")
+
 export const layerOf = ({ dataDir, spoolBytes }: Pick<Values, "dataDir" | "spoolBytes">) => Layer.effect(Spool, Effect.map(Disks, (diskOf) => {
-  const directory = path.resolve(dataDir, "uploads")
+  const directory = directoryIn(dataDir)
   try {
     Directories.makeInData(directory)
     sweep(directory)
