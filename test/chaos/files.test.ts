@@ -105,8 +105,8 @@ describe("a large file", () => {
       const hash = createHash("sha256")
       for await (const chunk of await download.response) hash.update(chunk as Buffer)
       expect(hash.digest("hex")).toBe(sha256)
-      // What was written is freed without the collector; a bucket gets parts of 5 MB. The file in memory would be all of its bytes and more.
-      expect((gateway.memory().peak - before) / MB).toBeLessThan(200)
+      // What was written is freed without the collector; a bucket gets parts of 5 MB; what comes faster than it is written waits in a file.
+      expect((gateway.memory().peak - before) / MB).toBeLessThan(100)
       expect((await Http.send(gateway.url, { method: "DELETE", path: `/v1/files/${made.id}`, headers: bearer(gateway) })).status).toBe(200)
     })
   }

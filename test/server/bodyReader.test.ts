@@ -1,17 +1,35 @@
 /** What the reader of a body does with more than a socket should bring at once. */
-import { expect, it } from "vitest"
-import { BodyReader, READ_AHEAD_BYTES } from "#src/platform/server/body/BodyReader.ts"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { afterAll, expect, it } from "vitest"
+import { BodyReader, OVERFLOW_BYTES, READ_AHEAD_BYTES } from "#src/platform/server/body/BodyReader.ts"
+import type { BodyFailure } from "#src/platform/server/Exchange.ts"
 import { Arrivals } from "#src/platform/server/uws/Arrivals.ts"
 import type { NativeResponse } from "#src/platform/server/uws/native.ts"
 import { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
 
 const KB = 1024
+const MB = 1024 * KB
+
+const directory = fs.mkdtempSync(path.join(os.tmpdir(), "overflow-"))
+afterAll(() => fs.rmSync(directory, { recursive: true }))
+
+/** Files of the directory that this process holds open, which have no names any more. */
+const open = (): number => fs.readdirSync("/proc/self/fd").filter((fd) => {
+  try {
+    return fs.readlinkSync(`/proc/self/fd/${fd}`).startsWith(directory)
+  } catch {
+    return false
+  }
+}).length
 
 /** A reader that is pulled, and the socket it reads. */
-const begin = () => {
+const begin = (overflowDirectory: string | null = directory, most = Infinity) => {
   const calls: Array<string> = []
   let give: (chunk: ArrayBuffer, isLast: boolean) => void = () => undefined
   const heldBytes = new HeldBytes(Infinity)
+  const stored = new HeldBytes(most)
   const response: Partial<NativeResponse> = {
     onData: (handler) => void (give = handler),
     pause: () => calls.push("pause"),
@@ -25,16 +43,24 @@ const begin = () => {
     defect: (error) => {
       throw error
     },
-    heldBytes
+    heldBytes,
+    overflow: { directory: overflowDirectory, stored }
   })
   const pulled: Array<Uint8Array | null> = []
+  const failures: Array<BodyFailure> = []
   return {
     calls,
     /** `fill`: each of its bytes. */
     come: (bytes: number, fill: number, isLast = false) => give(new Uint8Array(bytes).fill(fill).buffer, isLast),
     heldBytes,
-    pull: () => reader.pull((bytes) => pulled.push(bytes)),
-    pulled
+    failures,
+    fail: () => reader.fail("aborted"),
+    pull: () => reader.pull((bytes, failure) => {
+      if (failure === null) pulled.push(bytes)
+      else failures.push(failure)
+    }),
+    pulled,
+    stored
   }
 }
 
@@ -62,4 +88,54 @@ it("joins small pieces, as many as a reader may be ahead", () => {
   const pieces = pulled.slice(0, -1).map((piece) => piece ?? new Uint8Array())
   expect(pieces.map(({ byteLength }) => byteLength)).toEqual([READ_AHEAD_BYTES, READ_AHEAD_BYTES, READ_AHEAD_BYTES, 1_000 * KB - 3 * READ_AHEAD_BYTES])
   expect(Buffer.concat(pieces).equals(Buffer.concat(Array.from({ length: 1_000 }, (_, n) => Buffer.alloc(KB, n % 256))))).toBe(true)
+})
+
+/** Sends so many megabytes in one turn; each byte of one is its number. */
+const flood = ({ come, pull }: ReturnType<typeof begin>, megabytes: number): void => {
+  come(1, 0)
+  pull()
+  for (let n = 0; n < 2 * megabytes; n++) come(512 * KB, Math.floor(n / 2))
+}
+
+/** What was pulled, in its order. */
+const bytesOf = (pulled: ReadonlyArray<Uint8Array | null>): Buffer => Buffer.concat(pulled.filter((bytes) => bytes !== null))
+
+const whole = (megabytes: number): Buffer => Buffer.concat([Buffer.from([0]), ...Array.from({ length: megabytes }, (_, n) => Buffer.alloc(MB, n)), Buffer.from([99])])
+
+it("keeps a bounded part of a flood in memory, and the rest in a file without a name, which goes with its last byte", () => {
+  const body = begin()
+  flood(body, 40)
+  expect([body.heldBytes.bytes, body.stored.bytes, open(), fs.readdirSync(directory)]).toEqual([OVERFLOW_BYTES, 24 * MB, 1, []])
+  // A body that goes on while its consumer catches up stays in its order.
+  for (let n = 0; n < 30; n++) body.pull()
+  body.come(1, 99, true)
+  while (body.pulled.at(-1) !== null) body.pull()
+  expect(bytesOf(body.pulled).equals(whole(40))).toBe(true)
+  expect([body.heldBytes.bytes, body.stored.bytes, open()]).toEqual([0, 0, 0])
+})
+
+it("closes the file of a body whose client left", () => {
+  const body = begin()
+  flood(body, 20)
+  expect(open()).toBe(1)
+  body.fail()
+  expect([body.heldBytes.bytes, body.stored.bytes, open()]).toEqual([0, 0, 0])
+})
+
+it("refuses what has room neither in memory nor in files", () => {
+  const body = begin(directory, 2 * MB)
+  flood(body, 20)
+  body.pull()
+  expect([body.failures, body.heldBytes.bytes, body.stored.bytes, open()]).toEqual([["no-room"], 0, 0, 0])
+})
+
+it("keeps a flood in memory where no file can be made", () => {
+  for (const nowhere of [null, path.join(directory, "missing")]) {
+    const body = begin(nowhere)
+    flood(body, 20)
+    expect([body.heldBytes.bytes, open()]).toEqual([20 * MB, 0])
+    body.come(1, 99, true)
+    while (body.pulled.at(-1) !== null) body.pull()
+    expect(bytesOf(body.pulled).equals(whole(20))).toBe(true)
+  }
 })

@@ -27,6 +27,8 @@ export interface ServerOptions {
   readonly maxBodyBytes?: number | undefined
   /** Bytes of request bodies that are held at once. Default: a quarter of the heap that V8 may use. */
   readonly heldBodyBytes?: number | undefined
+  /** Where the rest of a body waits that comes faster than it is taken by chunks. Default: in memory. */
+  readonly overflowDirectory?: string | undefined
   /** Bytes a producer may write ahead of its client before the exchange is cut as a slow reader. Default 16 MiB. */
   readonly maxPendingBytes?: number | undefined
   /** Time without progress while the client's socket is full, after which it is cut. Default 30 seconds. */

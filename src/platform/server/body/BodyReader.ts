@@ -10,6 +10,7 @@ import type { BodyOwner } from "./BodyOwner.ts"
 import { type BodyFlow, type BodySink, unguarded } from "./bodySink.ts"
 import { Dropping } from "./Dropping.ts"
 import { OnePiece } from "./OnePiece.ts"
+import { Overflow } from "./Overflow.ts"
 import { takeFirst } from "./takeFirst.ts"
 import type { BodyFailure } from "#src/platform/server/Exchange.ts"
 import { nativeCalls } from "#src/platform/server/uws/nativeCalls.ts"
@@ -19,6 +20,9 @@ export type BodyDone = (body: Uint8Array | null, failure: BodyFailure | null) =>
 
 /** Bytes kept for a consumer that has not asked yet, before the socket is paused. */
 export const READ_AHEAD_BYTES = 256 * 1024
+
+/** Bytes of a body that is taken by chunks from which on the rest goes to a file until its consumer has caught up. */
+export const OVERFLOW_BYTES = 16 * 1024 * 1024
 
 /** A body that is taken whole is kept in one piece of memory from here on. */
 const SHARED_BYTES = 256 * 1024
@@ -35,6 +39,8 @@ export class BodyReader implements Arriving {
   private readonly owner: BodyOwner
   /** Null while there is none: a list that grows takes room for seventeen. */
   private chunks: Array<Uint8Array> | null = null
+  /** What did not fit beside the chunks. */
+  private overflow: Overflow | null = null
   /** Where a long body is put together. */
   private place: OnePiece | null = null
   private whole: Uint8Array | undefined
@@ -254,12 +260,10 @@ export class BodyReader implements Arriving {
         this.complete = false
         return this.fail("too-large")
       }
-      if (!this.owner.heldBytes.take(bytes)) {
+      if (!this.keeps(new Uint8Array(chunk), isLast)) {
         this.complete = false
         return this.fail("no-room")
       }
-      this.counted += bytes
-      this.keep(new Uint8Array(chunk), isLast)
     }
     const waiting = this.waiting
     if (waiting === undefined) {
@@ -310,6 +314,8 @@ export class BodyReader implements Arriving {
   private empty(): void {
     this.yielded = false
     this.owner.arrivals.remove(this)
+    this.overflow?.close()
+    this.overflow = null
     this.chunks = null
     this.place = null
     this.held = 0
@@ -319,11 +325,19 @@ export class BodyReader implements Arriving {
 
   /** What came first. A socket is read until it is empty: of a fast client tens of megabytes may wait, which joined would take twice their room. */
   private next(): Uint8Array {
-    if (this.chunks === null || this.held <= READ_AHEAD_BYTES) return this.take()
+    if (this.overflow === null && (this.chunks === null || this.held <= READ_AHEAD_BYTES)) return this.take()
+    if (this.chunks === null || this.chunks.length === 0) return this.overflowed()
     const first = takeFirst(this.chunks, READ_AHEAD_BYTES)
     this.held -= first.byteLength
     this.counted -= first.byteLength
     this.owner.heldBytes.give(first.byteLength)
+    return first
+  }
+
+  private overflowed(): Uint8Array {
+    const first = this.overflow!.take(READ_AHEAD_BYTES)
+    this.held -= first.byteLength
+    if (this.held === 0) this.empty()
     return first
   }
 
@@ -340,6 +354,19 @@ export class BodyReader implements Arriving {
       this.place = null
     }
     return this.whole
+  }
+
+  /** False when there is no room for them. */
+  private keeps(bytes: Uint8Array, isLast: boolean): boolean {
+    if (this.pulled && this.counted >= OVERFLOW_BYTES) this.overflow ??= Overflow.open(this.owner.overflow)
+    if (this.overflow !== null) {
+      this.held += bytes.byteLength
+      return this.overflow.append(bytes)
+    }
+    if (!this.owner.heldBytes.take(bytes.byteLength)) return false
+    this.counted += bytes.byteLength
+    this.keep(bytes, isLast)
+    return true
   }
 
   /** Copies, because the native buffer is detached when its callback returns. */

@@ -2,6 +2,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Ticker from "#actors/Ticker.ts"
+import type { OverflowHost } from "#src/platform/server/body/Overflow.ts"
 import type { Exchange } from "#src/platform/server/Exchange.ts"
 import { type ClientAddress, defaults, type ServerOptions } from "#src/platform/server/ServerOptions.ts"
 import { Watch } from "#src/platform/server/Watch.ts"
@@ -10,10 +11,14 @@ import { Roster } from "#src/platform/structures/Roster.ts"
 import { Arrivals } from "./Arrivals.ts"
 import type { UwsExchange } from "./UwsExchange.ts"
 
+/** Bytes of bodies that lie in files at once. */
+const overflowBytes = 1024 * 1024 * 1024
+
 export interface ExchangeHost {
   readonly maxPendingBytes: number
   /** Counts the bytes of bodies. */
   readonly heldBytes: HeldBytes
+  readonly overflow: OverflowHost
   readonly arrivals: Arrivals
   readonly slowReaderMillis: number
   readonly bodyMillis: number
@@ -33,6 +38,7 @@ export const makeHost = (options: ServerOptions, ticker: Ticker.Ticker, runLog: 
   return {
     maxPendingBytes: options.maxPendingBytes ?? defaults.maxPendingBytes,
     heldBytes: new HeldBytes(options.heldBodyBytes ?? defaults.heldBodyBytes()),
+    overflow: { directory: options.overflowDirectory ?? null, stored: new HeldBytes(overflowBytes) },
     arrivals: new Arrivals(),
     slowReaderMillis,
     bodyMillis,

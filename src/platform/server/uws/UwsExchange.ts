@@ -1,5 +1,4 @@
 /** The `Exchange` over uWebSockets: the copied request head, the body on demand, and how the exchange ends. */
-import type { Arrivals } from "#src/platform/server/uws/Arrivals.ts"
 import type { BodyOwner } from "#src/platform/server/body/BodyOwner.ts"
 import { type BodyDone, BodyReader } from "#src/platform/server/body/BodyReader.ts"
 import { type BodyFlow, type BodySink, guardedSink, pourWhole } from "#src/platform/server/body/bodySink.ts"
@@ -13,7 +12,6 @@ import { Outgoing } from "#src/platform/server/Outgoing.ts"
 import { headersOf } from "./headersOf.ts"
 import { CHUNKED, findHeader, framing, hasOwnHeader, OWN_HEADERS, shortAddress } from "#src/platform/server/requestHead.ts"
 import type { Watched } from "#src/platform/server/Watch.ts"
-import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
 
 /** The native server cuts a socket that made no progress for 10 s (it checks every 4 s); re-arming prolongs that. */
 const REARM_MILLIS = 4_000
@@ -179,11 +177,15 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
     if (listener !== undefined) this.guard(listener)
   }
 
-  get heldBytes(): HeldBytes {
+  get heldBytes(): BodyOwner["heldBytes"] {
     return this.host.heldBytes
   }
 
-  get arrivals(): Arrivals {
+  get overflow(): BodyOwner["overflow"] {
+    return this.host.overflow
+  }
+
+  get arrivals(): BodyOwner["arrivals"] {
     return this.host.arrivals
   }
 
