@@ -132,6 +132,25 @@ const translated = (family: FamilyName, stream: Buffer, answer: Buffer): void =>
   }
 }
 
+/** Each chunk of this format may cite what was said so far. */
+const citedChunks = (n: number): Buffer => Buffer.from(Array.from({ length: n }, (_, i) => `data: ${JSON.stringify({
+  candidates: [{
+    content: { role: "model", parts: [{ text: "é".repeat(200) }] },
+    groundingMetadata: { groundingChunks: [{ web: { uri: "https://x.test" } }], groundingSupports: [{ segment: { startIndex: 400 * i, endIndex: 400 * i + 2 }, groundingChunkIndices: [0] }] }
+  }]
+})}\n\n`).join(""))
+
+it("a stream whose every chunk cites what was said so far", () => {
+  const said = new Map([few, few * times].map((n) => [n, citedChunks(n)]))
+  const grown = growthOf((n) => {
+    const tap = Dialects.translating(Formats.client("chat-completions"), Formats.family("generateContent"), optionsOf()).makeTap({ forwardUsage: true })
+    for (const piece of piecesOf(said.get(n) ?? Buffer.alloc(0))) tap.push(piece)
+    tap.end()
+    tap.close()
+  }, few, times, bound)
+  expect(grown).toBeLessThan(bound)
+})
+
 describe.each(Object.entries(shapes))("an answer of many %s", (_, say) => {
   it.each(names)("from %s", (family) => {
     const said = new Map([few, few * times].map((n) => [n, { stream: streamOf(say, n, family), answer: answerOf(say, n, family) }]))

@@ -1,14 +1,13 @@
 /** Citations: grounding and citation metadata, whose offsets count bytes of UTF-8, and annotations, whose offsets count characters. */
 import type { Annotation } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"
-import { byteAt, characterAt } from "./offsets.ts"
+import { byteAt } from "./offsets.ts"
 
-/** `text`: what the candidate said so far, thoughts apart. */
-export const annotationsOf = (candidate: Readonly<Record<string, unknown>>, text: () => string): ReadonlyArray<Annotation> => {
+/** `character`: the character at each byte of what the candidate said so far, thoughts apart. */
+export const annotationsOf = (candidate: Readonly<Record<string, unknown>>, character: (byte: number) => number): ReadonlyArray<Annotation> => {
   const grounding = Json.recordAt(candidate, "groundingMetadata")
   const citation = Json.recordAt(candidate, "citationMetadata")
   if (grounding === null && citation === null) return []
-  const character = characterAt(text())
   return [...(grounding === null ? [] : ofGrounding(grounding, character)), ...(citation === null ? [] : ofCitations(citation, character))]
 }
 

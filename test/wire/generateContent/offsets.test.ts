@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest"
 import { it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { byteAt, characterAt } from "#src/wire/generateContent/offsets.ts"
+import { byteAt, characterAt, GrowingText } from "#src/wire/generateContent/offsets.ts"
 import { escape, lengthOf } from "#src/wire/stream/literal.ts"
 
 const Letter = Schema.Literals(["a", "é", "日", "\u{1F600}", "\ud83d", "\n", "\"", "\\", "\u0001"])
@@ -13,6 +13,20 @@ describe("a place in a text", () => {
     const text = long(letters)
     const bytes = Buffer.from(text)
     expect([byteAt(text)(at), characterAt(text)(at)]).toEqual([Buffer.byteLength(text.slice(0, at)), bytes.toString("utf8", 0, at).length])
+  })
+
+  it.prop("is the same in a text that grows, asked between its pieces", {
+    pieces: Schema.Array(Schema.Array(Letter).check(Schema.isMaxLength(4))).check(Schema.isMaxLength(6)), at: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 9_000 }))
+  }, ({ at, pieces }) => {
+    const growing = new GrowingText()
+    let text = ""
+    for (const piece of pieces.map(long)) {
+      growing.push(escape(piece))
+      text += piece
+      // Half a letter at the end is not looked at before its other half came.
+      const seen = /[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text
+      expect(growing.characterAt(at)).toBe(Buffer.from(seen).toString("utf8", 0, at).length)
+    }
   })
 
   it("is found in every letter", () => {

@@ -2,10 +2,11 @@
 import type { Annotation } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { callIdOf, signatureOf } from "#src/wire/generateContent/request/callIds.ts"
+import { GrowingText } from "#src/wire/generateContent/offsets.ts"
 import { annotationsOf } from "#src/wire/generateContent/citations.ts"
 import { errorOf, finishOf, isBlocked, logprobsOf, usageOf } from "#src/wire/generateContent/facts.ts"
 import { ofFile, ofInline, standardBase64 } from "#src/wire/generateContent/request/media.ts"
-import { escape, lengthOf, unescape } from "#src/wire/stream/literal.ts"
+import { escape, lengthOf } from "#src/wire/stream/literal.ts"
 import type { Literal, StreamSink } from "#src/wire/stream/StreamSink.ts"
 
 /** Characters of text kept per choice for the offsets of citations. */
@@ -19,8 +20,8 @@ interface Choice {
   newest: "text" | "reasoning" | "other" | null
   calls: number
   finished: boolean
-  /** Literals of the text so far, joined: citations count its bytes. */
-  said: Literal
+  /** Citations count its bytes. */
+  readonly said: GrowingText
   /** Characters of all text so far, unescaped, and of what stood before the newest text part. */
   characters: number
   partStart: number
@@ -68,7 +69,7 @@ export class ChunkReader {
   text(index: number, literal: Literal): void {
     const choice = this.at(index)
     this.become(choice, index, "text")
-    if (choice.said.length < keptText) choice.said += literal
+    if (choice.characters < keptText) choice.said.push(literal)
     choice.characters += lengthOf(literal)
     this.sink.text(index, literal)
   }
@@ -102,7 +103,7 @@ export class ChunkReader {
     if (content !== null && Array.isArray(content["parts"])) {
       for (const part of content["parts"]) if (Json.isRecord(part)) this.part(part, choice, index)
     }
-    for (const annotation of annotationsOf(candidate, () => unescape(choice.said))) this.sink.annotation(index, relative(annotation, choice.partStart))
+    for (const annotation of annotationsOf(candidate, (byte) => choice.said.characterAt(byte))) this.sink.annotation(index, relative(annotation, choice.partStart))
     const logprobs = logprobsOf(candidate["logprobsResult"])
     if (logprobs.length > 0) this.sink.logprobs(index, logprobs)
     this.finish(index, candidate["finishReason"])
@@ -153,7 +154,7 @@ export class ChunkReader {
   private at(index: number): Choice {
     let choice = this.choices[index]
     if (choice === undefined) {
-      choice = { newest: null, calls: 0, finished: false, said: "", characters: 0, partStart: 0 }
+      choice = { newest: null, calls: 0, finished: false, said: new GrowingText(), characters: 0, partStart: 0 }
       this.choices[index] = choice
     }
     return choice
