@@ -53,6 +53,13 @@ const shapes: Readonly<Record<string, Say>> = {
     for (let i = 0; i < n; i++) sink.toolArguments(0, i % 2, "abcde")
     for (const call of [0, 1]) sink.toolArguments(0, call, escape("\"}"))
   },
+  // Neither call is whole while the other goes on.
+  "pieces of long calls in turns": (sink, n) => {
+    for (const call of [0, 1]) sink.toolCall(0, call, `c${call}`, "f", false, null)
+    for (const call of [0, 1]) sink.toolArguments(0, call, escape("{\"a\":["))
+    for (let i = 0; i < n; i++) sink.toolArguments(0, i % 2, escape("\"\\n\",".repeat(100)))
+    for (const call of [0, 1]) sink.toolArguments(0, call, escape("0]}"))
+  },
   "citations of one text": (sink, n, family) => {
     sink.text(0, "é".repeat(n))
     each((to, i) => to.annotation(0, annotation(i)))(sink, n, family)

@@ -1,7 +1,8 @@
 /** Output items while they are written: each keeps its text as JSON literals and can say itself whole. */
 import type { Annotation, TokenLogprob } from "#schemas/wire/conversation.ts"
+import { JsonEnd } from "#src/wire/json/JsonEnd.ts"
 import { annotationJson } from "#src/wire/responses/annotations.ts"
-import { escape, lengthOf, unescape } from "#src/wire/stream/literal.ts"
+import { escape, lengthOf } from "#src/wire/stream/literal.ts"
 import type { Literal } from "#src/wire/stream/StreamSink.ts"
 
 /** Where items write their events. */
@@ -205,6 +206,7 @@ export class CallItem {
   private readonly place: string
   private readonly middle: string
   private literal = ""
+  private readonly end = new JsonEnd()
 
   constructor(events: ItemEvents, index: number, callId: string, name: { readonly name: string; readonly namespace: string | null }, custom: boolean) {
     this.events = events
@@ -219,19 +221,14 @@ export class CallItem {
 
   arguments(literal: Literal): void {
     this.literal += literal
+    if (!this.custom) this.end.push(literal)
     this.events.delta(this.custom ? beforeInput : beforeArguments, this.middle, literal)
     this.events.tail(endOfDelta)
   }
 
   /** Nothing of the arguments can be missing. */
   isWhole(): boolean {
-    if (this.custom) return true
-    try {
-      JSON.parse(unescape(this.literal))
-      return true
-    } catch {
-      return false
-    }
+    return this.custom || this.end.isReached(this.literal)
   }
 
   close(): string {

@@ -1,14 +1,14 @@
 /** Writes a Messages stream: blocks one after another, then message_delta and message_stop; never a word after the last. */
 import type { Annotation, FinishReason, MediaPart, Signature, TokenUsage } from "#schemas/wire/conversation.ts"
 import type { ClientError } from "#src/wire/errorObject.ts"
-import * as Json from "#src/wire/json/json.ts"
+import { JsonEnd } from "#src/wire/json/JsonEnd.ts"
 import * as Carriers from "#src/wire/messages/carriers.ts"
 import { citationOf } from "#src/wire/messages/citations.ts"
 import { mediaBlock, messageId, reasoningBlock } from "#src/wire/messages/encodeAnswer.ts"
 import { errorFrames } from "#src/wire/messages/errors.ts"
 import { stopReasonOf, wireUsage } from "#src/wire/messages/usage.ts"
 import * as Signatures from "#src/wire/signatures.ts"
-import { escape, unescape } from "#src/wire/stream/literal.ts"
+import { escape } from "#src/wire/stream/literal.ts"
 import type { EncoderOptions, Literal, StreamEncoder, StreamHead } from "#src/wire/stream/StreamSink.ts"
 
 type Open = "none" | "text" | "refusal" | "thinking" | "tool"
@@ -21,8 +21,7 @@ interface ToolCallState {
   readonly signature: Signature | null
   /** Argument literals so far: kept to see whether the call is complete when another begins. */
   literals: string
-  /** How many characters they were when they were last seen to be incomplete; -1 before that. */
-  incompleteAt: number
+  readonly end: JsonEnd
 }
 
 const nothingUsed: TokenUsage = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, reasoning: 0 }
@@ -102,7 +101,7 @@ export class MessagesEncoder implements StreamEncoder {
   toolCall(choice: number, index: number, id: string, name: string, custom: boolean, signature: Signature | null): void {
     if (choice !== 0 || this.over) return
     this.sawCall = true
-    const call: ToolCallState = { index, id, name, custom, signature, literals: "", incompleteAt: -1 }
+    const call: ToolCallState = { index, id, name, custom, signature, literals: "", end: new JsonEnd() }
     if (this.call !== null && (this.waiting.size > 0 || !isComplete(this.call))) this.waiting.set(index, call)
     else this.openCall(call)
   }
@@ -285,15 +284,10 @@ export class MessagesEncoder implements StreamEncoder {
 
   private writeArguments(call: ToolCallState, literal: Literal): void {
     call.literals += literal
+    call.end.push(literal)
     this.out += this.prefix + (call.custom ? escape(literal) : literal) + deltaEnd
   }
 }
 
 /** The arguments so far are a whole JSON object; free text never says when it is whole. */
-const isComplete = (call: ToolCallState): boolean => {
-  const { length } = call.literals
-  if (length === 0 || length === call.incompleteAt) return false
-  if (call.custom || Json.parseRecord(unescape(call.literals)) !== null) return true
-  call.incompleteAt = length
-  return false
-}
+const isComplete = (call: ToolCallState): boolean => call.custom ? call.literals !== "" : call.end.isReached(call.literals)
