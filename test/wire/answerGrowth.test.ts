@@ -75,6 +75,10 @@ const shapes: Readonly<Record<string, Say>> = {
     sink.text(0, "x")
     sink.partEnd(0)
   }),
+  "signatures of one thought": (sink, n, family) => {
+    sink.reasoning(0, "t".repeat(10 * n), false)
+    each((to) => to.signature(0, { family, value: "c2lnbmVk" }))(sink, n, family)
+  },
   "choices": each((sink, i) => {
     sink.text(i, "x")
     sink.partEnd(i)

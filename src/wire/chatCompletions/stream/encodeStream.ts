@@ -132,7 +132,8 @@ export class ChatEncoder implements StreamEncoder {
       return
     }
     const value = sealed(signature)
-    const text = unescape(at.reasoningText)
+    // Another signature of the same thought: details of one index are joined, and its text was said.
+    const text = at.signed ? "" : unescape(at.reasoningText)
     const index = at.reasoningIndex
     const format = formatOf(signature)
     this.delta(at, {
