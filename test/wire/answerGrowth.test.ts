@@ -4,6 +4,7 @@ import type { Annotation, FamilyName, MediaPart } from "#schemas/wire/conversati
 import * as Dialects from "#src/wire/dialects.ts"
 import * as Formats from "#src/wire/formats.ts"
 import { AnswerBuilder } from "#src/wire/neutral/AnswerBuilder.ts"
+import { FreeText } from "#src/wire/stream/FreeText.ts"
 import { escape } from "#src/wire/stream/literal.ts"
 import type { EncoderOptions, StreamSink } from "#src/wire/stream/StreamSink.ts"
 import { growthOf } from "#test/support/late.ts"
@@ -158,6 +159,17 @@ it("a stream whose every chunk cites what was said so far", () => {
     for (const piece of piecesOf(said.get(n) ?? Buffer.alloc(0))) tap.push(piece)
     tap.end()
     tap.close()
+  }, few, times, bound)
+  expect(grown).toBeLessThan(bound)
+})
+
+it("free text of a tool in arguments of another shape", () => {
+  const grown = growthOf((n) => {
+    const text = new FreeText()
+    text.push(escape("{\"text\":\""))
+    for (let i = 0; i < 20 * n; i++) text.push("word ")
+    text.push(escape("\"}"))
+    text.end()
   }, few, times, bound)
   expect(grown).toBeLessThan(bound)
 })

@@ -21,6 +21,8 @@ export class FreeText {
   /** All of the text was given. */
   isWhole = false
   private isOpen = false
+  /** The arguments have another shape. */
+  private isOther = false
   /** Arguments whose shape is not known yet, or in the text an escape or a half character that is cut. */
   private held = ""
 
@@ -28,8 +30,10 @@ export class FreeText {
   push(literal: Literal): Literal {
     if (this.isWhole) return ""
     this.held += unescape(literal)
+    if (this.isOther) return ""
     if (!this.isOpen) {
-      const found = this.held.length > longestOpening && !opening.test(this.held.slice(0, longestOpening)) ? null : opening.exec(this.held)
+      const found = opening.exec(this.held.slice(0, longestOpening))
+      this.isOther = found === null && this.held.length > longestOpening
       if (found === null) return ""
       this.isOpen = true
       this.held = this.held.slice(found[0].length)
