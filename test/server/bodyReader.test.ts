@@ -8,6 +8,7 @@ import type { BodyFailure } from "#src/platform/server/Exchange.ts"
 import { Arrivals } from "#src/platform/server/uws/Arrivals.ts"
 import type { NativeResponse } from "#src/platform/server/uws/native.ts"
 import { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
+import { openFiles } from "#test/support/openFiles.ts"
 
 const KB = 1024
 const MB = 1024 * KB
@@ -15,14 +16,7 @@ const MB = 1024 * KB
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "overflow-"))
 afterAll(() => fs.rmSync(directory, { recursive: true }))
 
-/** Files of the directory that this process holds open, which have no names any more. */
-const open = (): number => fs.readdirSync("/proc/self/fd").filter((fd) => {
-  try {
-    return fs.readlinkSync(`/proc/self/fd/${fd}`).startsWith(directory)
-  } catch {
-    return false
-  }
-}).length
+const open = (): number => openFiles(directory)
 
 /** A reader that is pulled, and the socket it reads. */
 const begin = (overflowDirectory: string | null = directory, most = Infinity) => {

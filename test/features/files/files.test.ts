@@ -11,6 +11,7 @@ import * as Forms from "#test/support/forms.ts"
 import * as FullDisk from "#test/support/fullDisk.ts"
 import { inProcess, type InProcess } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
+import { openFiles } from "#test/support/openFiles.ts"
 import { eventually, type Key } from "#test/support/operator.ts"
 
 interface FileBody {
@@ -207,21 +208,14 @@ describe("the content of a file", () => {
 
   it("holds no file open when its clients are gone, however they went", async () => {
     const { id } = await store(randomBytes(8_000_000))
-    const opened = () => fs.readdirSync("/proc/self/fd").filter((fd) => {
-      try {
-        return fs.readlinkSync(`/proc/self/fd/${fd}`).startsWith(directory)
-      } catch {
-        return false
-      }
-    }).length
     for (const headers of [{}, { range: "bytes=0-9" }, { range: "bytes=99999999-" }, { "if-none-match": "x" }]) await as(ours, "GET", `/v1/files/${id}/content`, headers as Readonly<Record<string, string>>)
     const left = await Promise.all(Array.from({ length: 5 }, async () => {
       const { response } = Http.open(gateway.url, { path: `/v1/files/${id}/content`, headers: bearer(ours.key) })
       return (await response).pause()
     }))
-    expect(opened()).toBe(5)
+    expect(openFiles(directory)).toBe(5)
     for (const response of left) response.destroy()
-    await eventually(() => Promise.resolve(opened()), (count) => count === 0, "the end of all reads")
+    await eventually(() => Promise.resolve(openFiles(directory)), (count) => count === 0, "the end of all reads")
     await as(ours, "DELETE", `/v1/files/${id}`)
   })
 
