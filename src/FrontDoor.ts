@@ -10,8 +10,8 @@ import * as ClientAddress from "#src/platform/gate/clientAddress.ts"
 import * as Hosts from "#src/platform/gate/hosts.ts"
 import type { Values } from "#src/platform/configuration/Settings.ts"
 import type { DirectRoute } from "#src/platform/server/Exchange.ts"
-import * as Spool from "#src/platform/spool/Spool.ts"
 import * as UwsHttpServer from "#src/platform/server/uws/UwsHttpServer.ts"
+import * as NamelessFile from "#src/platform/structures/namelessFile.ts"
 import * as Log from "#src/platform/telemetry/Log.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 
@@ -30,7 +30,7 @@ export const layer = (settings: Values) => UwsHttpServer.layer({
   },
   maxBodyBytes: settings.maxBodyBytes,
   heldBodyBytes: settings.heldBodyBytes ?? undefined,
-  overflowDirectory: Spool.directoryIn(settings.dataDir),
+  overflowDirectory: NamelessFile.directoryIn(settings.dataDir),
   slowReaderTimeout: settings.slowReaderTimeoutMs,
   // The grace of live streams ends a second earlier, so that their own error still reaches them.
   gracefulShutdownTimeout: settings.shutdownTimeoutMs + 1_000,

@@ -140,11 +140,8 @@ export const make = (disk: CountedDisk, most: number): Spool["Service"] => {
   return { open: (held, digests = false) => new SpoolFile({ disk, blocks, stored, held, backlog, onFailure }, digests), backlog, stored, failed: () => failed, files: disk.files }
 }
 
-/** Of the files without a name. */
-export const directoryIn = (dataDir: string): string => path.resolve(dataDir, "uploads")
-
 export const layerOf = ({ dataDir, spoolBytes }: Pick<Values, "dataDir" | "spoolBytes">) => Layer.effect(Spool, Effect.map(Disks, (diskOf) => {
-  const directory = directoryIn(dataDir)
+  const directory = NamelessFile.directoryIn(dataDir)
   try {
     Directories.makeInData(directory)
     sweep(directory)

@@ -5,6 +5,9 @@ import * as path from "node:path"
 const prefix = "upload-"
 const suffix = ".part"
 
+/** Where they are made. */
+export const directoryIn = (dataDir: string): string => path.resolve(dataDir, "uploads")
+
 /** A fresh name in the directory. */
 export const nameIn = (directory: string): string => path.join(directory, `${prefix}${process.pid}-${randomBytes(8).toString("hex")}${suffix}`)
 
