@@ -19,7 +19,7 @@ afterAll(() => fs.rmSync(directory, { recursive: true }))
 const open = (): number => openFiles(directory)
 
 /** A reader that is pulled, and the socket it reads. */
-const begin = (overflowDirectory: string | null = directory, most = Infinity) => {
+const begin = ({ most = Infinity, place = directory, reserveBytes = 0 }: { readonly most?: number; readonly place?: string | null; readonly reserveBytes?: number } = {}) => {
   const calls: Array<string> = []
   let give: (chunk: ArrayBuffer, isLast: boolean) => void = () => undefined
   const heldBytes = new HeldBytes(Infinity)
@@ -38,7 +38,7 @@ const begin = (overflowDirectory: string | null = directory, most = Infinity) =>
       throw error
     },
     heldBytes,
-    overflow: { directory: overflowDirectory, stored }
+    overflow: { directory: place, reserveBytes, stored }
   })
   const pulled: Array<Uint8Array | null> = []
   const failures: Array<BodyFailure> = []
@@ -117,14 +117,14 @@ it("closes the file of a body whose client left", () => {
 })
 
 it("refuses what has room neither in memory nor in files", () => {
-  const body = begin(directory, 2 * MB)
+  const body = begin({ most: 2 * MB })
   flood(body, 20)
   body.pull()
   expect([body.failures, body.heldBytes.bytes, body.stored.bytes, open()]).toEqual([["no-room"], 0, 0, 0])
 })
 
-it("keeps a flood in memory where no file can be made", () => {
-  for (const nowhere of [null, path.join(directory, "missing")]) {
+it("keeps a flood in memory where no file can be made, or its disk is nearly full", () => {
+  for (const nowhere of [{ place: null }, { place: path.join(directory, "missing") }, { reserveBytes: Infinity }]) {
     const body = begin(nowhere)
     flood(body, 20)
     expect([body.heldBytes.bytes, open()]).toEqual([20 * MB, 0])

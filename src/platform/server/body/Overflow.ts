@@ -8,13 +8,12 @@ import * as fs from "node:fs"
 import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
 import * as NamelessFile from "#src/platform/structures/namelessFile.ts"
 
-/** Bytes that such files leave free on their disk. */
-const reserveBytes = 2 * 1024 * 1024 * 1024
-
 /** What all bodies of one server share. */
 export interface OverflowHost {
   /** Null: there is none. */
   readonly directory: string | null
+  /** Bytes that must be free on its disk where a file begins. */
+  readonly reserveBytes: number
   /** Bytes in files. */
   readonly stored: HeldBytes
 }
@@ -31,16 +30,19 @@ export class Overflow {
   }
 
   /** Null where no file can be made, or its disk is nearly full. */
-  static open({ directory, stored }: OverflowHost): Overflow | null {
+  static open({ directory, reserveBytes, stored }: OverflowHost): Overflow | null {
     if (directory === null) return null
+    let fd: number | null = null
     try {
       const { bavail, bsize } = fs.statfsSync(directory)
       if (bavail * bsize < reserveBytes) return null
       const name = NamelessFile.nameIn(directory)
-      const fd = fs.openSync(name, "wx+", 0o600)
-      fs.unlinkSync(name)
+      fd = fs.openSync(name, "wx+", 0o600)
+      // Another process may have swept it.
+      fs.rmSync(name, { force: true })
       return new Overflow(fd, stored)
     } catch {
+      if (fd !== null) fs.closeSync(fd)
       return null
     }
   }

@@ -13,6 +13,8 @@ import type { UwsExchange } from "./UwsExchange.ts"
 
 /** Bytes of bodies that lie in files at once. */
 const overflowBytes = 1024 * 1024 * 1024
+/** Journal and database may share their disk. */
+const overflowReserveBytes = 2 * overflowBytes
 
 export interface ExchangeHost {
   readonly maxPendingBytes: number
@@ -38,7 +40,7 @@ export const makeHost = (options: ServerOptions, ticker: Ticker.Ticker, runLog: 
   return {
     maxPendingBytes: options.maxPendingBytes ?? defaults.maxPendingBytes,
     heldBytes: new HeldBytes(options.heldBodyBytes ?? defaults.heldBodyBytes()),
-    overflow: { directory: options.overflowDirectory ?? null, stored: new HeldBytes(overflowBytes) },
+    overflow: { directory: options.overflowDirectory ?? null, reserveBytes: overflowReserveBytes, stored: new HeldBytes(overflowBytes) },
     arrivals: new Arrivals(),
     slowReaderMillis,
     bodyMillis,
