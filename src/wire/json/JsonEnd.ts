@@ -1,4 +1,4 @@
-/** Tells when an object or a list that comes in pieces is whole. What it costs grows with its bytes alone, however often it is asked. */
+/** Tells when an object or a list that comes in pieces is whole. Until it is, what it costs grows with its bytes alone, however often it is asked. */
 import * as Json from "#src/wire/json/json.ts"
 import { unescape } from "#src/wire/stream/literal.ts"
 import type { Literal } from "#src/wire/stream/StreamSink.ts"

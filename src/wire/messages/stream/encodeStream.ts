@@ -284,7 +284,7 @@ export class MessagesEncoder implements StreamEncoder {
 
   private writeArguments(call: ToolCallState, literal: Literal): void {
     call.literals += literal
-    call.end.push(literal)
+    if (!call.custom) call.end.push(literal)
     this.out += this.prefix + (call.custom ? escape(literal) : literal) + deltaEnd
   }
 }
