@@ -242,6 +242,16 @@ describe("the encoder", () => {
   const deltas = (frames: ReadonlyArray<unknown>) =>
     frames.map((frame) => typeof frame === "string" ? frame : (frame as { choices: Array<{ delta: unknown }> }).choices[0]?.delta)
 
+  test("another signature of a thought does not say its text again: details of one index are joined", () => {
+    const frames = write((sink) => {
+      sink.start(head)
+      sink.reasoning(0, "think", false)
+      sink.signature(0, { family: "messages", value: "one" })
+      sink.signature(0, { family: "messages", value: "two" })
+    })
+    expect(deltas(frames).slice(2)).toMatchObject([{ reasoning_details: [{ text: "think", index: 0 }] }, { reasoning_details: [{ text: "", index: 0 }] }])
+  })
+
   test("role, thoughts, signature, text, calls, finish, usage, end", () => {
     const frames = write((sink) => {
       sink.start(head)
