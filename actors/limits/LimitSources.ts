@@ -1,5 +1,6 @@
 /** What the limits of keys are made of: budgets and token limits of the record store, and the names that their scopes hold. */
 import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
 import { ChangeFeed } from "#actors/ports/ChangeFeed.ts"
 import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { BudgetStore, TokenLimitStore } from "#actors/limits/ports/LimitRecords.ts"
@@ -27,7 +28,8 @@ export const make = Effect.fnUntraced(function*(options: Options, changed: () =>
 
   const nameOf = (provider: string): string => shownProvider(configuration.current(), provider)
 
-  const reload = Effect.map(Effect.all([budgetStore.list, tokenLimitStore.list]), ([budgetRows, limitRows]) => {
+  // One at a time: an older list must not take the place of a newer one.
+  const reload = Semaphore.makeUnsafe(1).withPermits(1)(Effect.map(Effect.all([budgetStore.list, tokenLimitStore.list]), ([budgetRows, limitRows]) => {
     tokenLimits = limitRows
     const byKey = new Map<string, Array<TokenLimit>>()
     for (const limit of limitRows) {
@@ -37,7 +39,7 @@ export const make = Effect.fnUntraced(function*(options: Options, changed: () =>
     }
     sources = { budgets: new Map(budgetRows.map((budget) => [budget.apiKeyId, budget])), tokenLimits: byKey, defaultPerDay: options.defaultPerDay, providerOf, nameOf }
     changed()
-  })
+  }))
   yield* reload
   yield* feed.hear(({ changes }) =>
     changes === null || changes.some(({ kind }) => kind === "budget" || kind === "token-limit") ? reload : Effect.void)

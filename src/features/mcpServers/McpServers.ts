@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import * as Semaphore from "effect/Semaphore"
 import { ChangeFeed } from "#actors/ports/ChangeFeed.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { Upstream } from "#actors/request/ports/Upstream.ts"
@@ -175,7 +176,8 @@ const make = Effect.fnUntraced(function*({ startsPrograms }: Options) {
     else yield* FiberMap.run(running, record.id, Supervisor.supervised("MCP server", round(one), { fields: { server: record.name } }))
   })
 
-  const reload = Effect.gen(function*() {
+  // One at a time: an older list must not take the place of a newer one.
+  const reload = Semaphore.makeUnsafe(1).withPermits(1)(Effect.gen(function*() {
     const records = yield* store.list
     const listed = new Set(records.map(({ id }) => id))
     for (const id of held.keys()) {
@@ -185,7 +187,7 @@ const make = Effect.fnUntraced(function*({ startsPrograms }: Options) {
     }
     for (const record of records) if (held.get(record.id)?.record.updatedAt !== record.updatedAt) yield* hold(record)
     publish()
-  })
+  }))
 
   yield* feed.hear(({ changes }) => changes === null || changes.some(({ kind }) => kind === "mcp-server") ? reload : Effect.void)
   yield* reload.pipe(Effect.catch((error) => Effect.logError(`MCP servers cannot be read: ${error.message}`)))
