@@ -18,6 +18,7 @@ import * as JournaledLedger from "#src/platform/accounting/JournaledLedger.ts"
 import * as ClusterFeed from "#src/platform/cluster/clusterFeed.ts"
 import * as Placement from "#src/platform/cluster/placement.ts"
 import * as StoredNodeGroup from "#src/platform/cluster/StoredNodeGroup.ts"
+import * as RecordLocks from "#src/platform/cluster/recordLocks.ts"
 import * as ProcessTelemetry from "#src/platform/cluster/workers/processTelemetry.ts"
 import * as EffectiveFlags from "#src/platform/configuration/EffectiveFlags.ts"
 import type { Settings } from "#src/platform/configuration/Settings.ts"
@@ -57,6 +58,7 @@ const records = (settings: Values) => Layer.merge(Passwords.layer, Fingerprint.l
 const cluster = (settings: Values) => Sweeps.layer(settings).pipe(
   Layer.provideMerge(Placement.layerOf(settings)),
   Layer.provideMerge(ClusterFeed.layerOf(settings)),
+  Layer.provideMerge(RecordLocks.layerOf(settings)),
   Layer.provideMerge(SharedStore.layerOf(settings))
 )
 

@@ -9,6 +9,7 @@ import { ChangeFeed, type News } from "#actors/ports/ChangeFeed.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
+import * as LocalRecordLocks from "#src/platform/cluster/LocalRecordLocks.ts"
 import * as StoredConfiguration from "#src/platform/configuration/StoredConfiguration.ts"
 import { makeStores } from "#test/features/resilience/support.ts"
 
@@ -27,7 +28,7 @@ const world = Effect.gen(function*() {
     caughtUp: Effect.void,
     announce: () => undefined
   })
-  const built = yield* Layer.build(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" }).pipe(Layer.provide(feed), Layer.provide(Layer.succeedContext(stores))))
+  const built = yield* Layer.build(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" }).pipe(Layer.provide(Layer.merge(feed, LocalRecordLocks.layer)), Layer.provide(Layer.succeedContext(stores))))
   return { state, configuration: Context.get(built, Configuration), documents: Context.get(stores, DocumentStore) }
 })
 

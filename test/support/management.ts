@@ -49,6 +49,7 @@ import { TargetTests } from "#src/inference/ports/TargetTests.ts"
 import { UrlBlocked, UrlGuard } from "#actors/ports/UrlGuard.ts"
 import { Upstream } from "#actors/request/ports/Upstream.ts"
 import * as AloneFeed from "#src/platform/cluster/AloneFeed.ts"
+import * as LocalRecordLocks from "#src/platform/cluster/LocalRecordLocks.ts"
 import * as TieredCache from "#src/features/cache/TieredCache.ts"
 import * as CachedKeys from "#src/features/keys/CachedKeys.ts"
 import * as EffectiveFlags from "#src/platform/configuration/EffectiveFlags.ts"
@@ -131,6 +132,7 @@ const doubles = (dials: Dials) => Layer.mergeAll(
     open: (_start, opening) => opening.go(null), settle: () => {}, journal: () => {}, reconciliation: () => dials.reconciliation, flush: () => Effect.succeed(0)
   }),
   AloneFeed.layerFeed,
+  LocalRecordLocks.layer,
   // The simulator of this surface is turned off.
   Layer.succeed(SimulatorFaults, { play: () => Effect.succeed({ struck: () => 0 }) }),
   Layer.succeed(Nodes, { self, version: Effect.succeed(7), list: Effect.succeed([{ ...self, lastSeenAt: 1_000, silentMs: 12.5, version: 7, versionAt: 500 }]) }),

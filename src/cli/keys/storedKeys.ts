@@ -10,6 +10,7 @@ import { nodeIdOf } from "#src/platform/configuration/nodeId.ts"
 import type { Loaded } from "#src/cli/environment.ts"
 import * as Records from "#src/cli/commands/records.ts"
 import * as AloneFeed from "#src/platform/cluster/AloneFeed.ts"
+import * as RecordLocks from "#src/platform/cluster/recordLocks.ts"
 import * as CachedKeys from "#src/features/keys/CachedKeys.ts"
 import * as EffectiveFlags from "#src/platform/configuration/EffectiveFlags.ts"
 import * as StoredConfiguration from "#src/platform/configuration/StoredConfiguration.ts"
@@ -36,6 +37,7 @@ const services = (settings: Loaded) =>
     Layer.provideMerge(SecureRandom.layerWebCrypto),
     // A running gateway on the same server sees the change in the log of changes.
     Layer.provideMerge(AloneFeed.layerFeed),
+    Layer.provideMerge(RecordLocks.layerOf(settings)),
     Layer.provideMerge(Records.stores(settings))
   )
 

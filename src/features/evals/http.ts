@@ -2,8 +2,8 @@ import * as Clock from "effect/Clock"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import * as Semaphore from "effect/Semaphore"
 import { Configuration } from "#actors/ports/Configuration.ts"
+import { RecordLocks } from "#actors/ports/RecordLocks.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
 import { type NewRun, type NewSuite, type SuiteChange, EvalsGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -47,8 +47,8 @@ export const layer = HttpApiBuilder.group(Surface.make(EvalsGroup), "evals", Eff
   const random = yield* SecureRandom.SecureRandom
   const records = yield* EvalRecords
   const runs = yield* EvalRuns
-  // One writer at a time: a change keeps the fields that others change at the same time, and no suite replaces another one.
-  const oneWriter = Semaphore.withPermits(yield* Semaphore.make(1), 1)
+  // A change keeps the fields that others change at the same time, and no suite replaces another one.
+  const locked = (yield* RecordLocks).of("eval suites")
 
   const now = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
   const note = (action: string, { id, name }: EvalSuite) => audit.note({ action, target: id, resourceType: "eval-suite", details: { name } })
@@ -94,7 +94,7 @@ export const layer = HttpApiBuilder.group(Surface.make(EvalsGroup), "evals", Eff
       id: input.id ?? (yield* random.uuidV4()), name: input.name, description: input.description ?? null, cases: yield* casesOf(input.cases),
       builtIn: false, createdAt: at, updatedAt: at
     }
-    yield* oneWriter(Effect.gen(function*() {
+    yield* locked(Effect.gen(function*() {
       if ((yield* records.suite(suite.id)) !== null) return yield* Effect.fail(Refusal.conflict("A suite with this id exists"))
       const { length } = yield* records.suites
       if (length >= suitesMost) return yield* Effect.fail(Refusal.conflict(`${suitesMost} suites are stored: delete one first`))
@@ -105,7 +105,7 @@ export const layer = HttpApiBuilder.group(Surface.make(EvalsGroup), "evals", Eff
   })
 
   const update = Effect.fn("Evals.updateSuite")(function*(id: string, { cases, ...change }: SuiteChange) {
-    const suite = yield* oneWriter(Effect.gen(function*() {
+    const suite = yield* locked(Effect.gen(function*() {
       const next: EvalSuite = {
         ...yield* own(id), ...change, ...(cases === undefined ? {} : { cases: yield* casesOf(cases) }), updatedAt: yield* now
       }
@@ -118,7 +118,7 @@ export const layer = HttpApiBuilder.group(Surface.make(EvalsGroup), "evals", Eff
 
   const remove = Effect.fn("Evals.removeSuite")(function*(id: string) {
     const suite = yield* own(id)
-    if (!(yield* oneWriter(records.remove(id)))) return yield* missing
+    if (!(yield* locked(records.remove(id)))) return yield* missing
     yield* note("eval.suite.deleted", suite)
     return { success: true as const }
   })

@@ -1,12 +1,12 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import * as Semaphore from "effect/Semaphore"
 import type { AmountRule } from "#actors/limits/rules.ts"
 import { unitsPerUsd } from "#actors/limits/rules.ts"
 import { minutesOf } from "#actors/limits/window.ts"
 import { BudgetStore } from "#actors/limits/ports/LimitRecords.ts"
 import { type AmountStatus, Limits } from "#actors/limits/ports/Limits.ts"
+import { RecordLocks } from "#actors/ports/RecordLocks.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
 import { type BudgetInput, type BudgetStatus, BudgetsGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -73,8 +73,8 @@ export const layer = HttpApiBuilder.group(Surface.make(BudgetsGroup), "budgets",
   const keys = yield* KeyStore
   const limits = yield* Limits
   const store = yield* BudgetStore
-  // One writer at a time: a change keeps the fields that others change at the same time.
-  const oneWriter = Semaphore.withPermits(yield* Semaphore.make(1), 1)
+  // A change keeps the fields that others change at the same time.
+  const locked = (yield* RecordLocks).of("budgets")
 
   const statusOf = (apiKeyId: string, name: string | null) => {
     const budget = limits.budgets().get(apiKeyId) ?? none(apiKeyId)
@@ -97,26 +97,26 @@ export const layer = HttpApiBuilder.group(Surface.make(BudgetsGroup), "budgets",
     // Permanent keys of the environment have no record.
     if (!apiKeyId.startsWith("env:") && (yield* keys.get(apiKeyId)) === null) return yield* Effect.fail(Refusal.invalidField("apiKeyId", "No such key"))
     const at = iso(yield* Clock.currentTimeMillis)
-    const standing = limits.budgets().get(apiKeyId)
+    const standing = (yield* store.list).find((budget) => budget.apiKeyId === apiKeyId)
     const budget: Budget = { ...none(apiKeyId), createdAt: at, ...standing, ...input, apiKeyId, updatedAt: at }
     if (intervals.every((interval) => limitOf(budget, interval) === 0)) {
       return yield* Effect.fail(Refusal.invalidField("dailyLimitUsd", "At least one of dailyLimitUsd, weeklyLimitUsd and monthlyLimitUsd must be above 0; DELETE takes the budget away"))
     }
     yield* store.put(budget)
-    yield* limits.reload
     return termsOf(budget)
   })
 
   const put = Effect.fn("Budgets.put")(function*(input: BudgetInput) {
     const { apiKeyId } = input
-    const budget = yield* oneWriter(set(input))
+    const budget = yield* locked(set(input))
+    yield* limits.reload
     yield* audit.note({ action: "budget.set", target: apiKeyId, resourceType: "budget", details: budget })
     return { success: true as const, apiKeyId, budget }
   })
 
   const remove = Effect.fn("Budgets.remove")(function*(apiKeyId: string) {
-    const removed = yield* oneWriter(Effect.tap(store.remove(apiKeyId), (removed) => removed ? limits.reload : Effect.void))
-    if (!removed) return yield* Effect.fail(Refusal.notFound("This key has no budget"))
+    if (!(yield* locked(store.remove(apiKeyId)))) return yield* Effect.fail(Refusal.notFound("This key has no budget"))
+    yield* limits.reload
     yield* audit.note({ action: "budget.deleted", target: apiKeyId, resourceType: "budget" })
     return { success: true as const }
   })

@@ -2,10 +2,10 @@ import * as Clock from "effect/Clock"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import * as Semaphore from "effect/Semaphore"
 import { Configuration, shownModel, shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import { TokenLimitStore } from "#actors/limits/ports/LimitRecords.ts"
 import { Limits } from "#actors/limits/ports/Limits.ts"
+import { RecordLocks } from "#actors/ports/RecordLocks.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
 import { type TokenLimitInput, type TokenLimitStatus, TokenLimitsGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -47,8 +47,8 @@ export const layer = HttpApiBuilder.group(Surface.make(TokenLimitsGroup), "token
   const limits = yield* Limits
   const random = yield* SecureRandom.SecureRandom
   const store = yield* TokenLimitStore
-  // One writer at a time: a change keeps the fields that others change at the same time.
-  const oneWriter = Semaphore.withPermits(yield* Semaphore.make(1), 1)
+  // A change keeps the fields that others change at the same time.
+  const locked = (yield* RecordLocks).of("token limits")
 
   const note = (action: string, { apiKeyId, enabled, id, scopeType, scopeValue, tokenLimit }: TokenLimit) => audit.note({
     action, target: id, resourceType: "token-limit", details: { apiKeyId, scopeType, scopeValue, tokenLimit, enabled }
@@ -80,7 +80,7 @@ export const layer = HttpApiBuilder.group(Surface.make(TokenLimitsGroup), "token
     if (scopeType !== "global" && scopeValue === "") return yield* Effect.fail(Refusal.invalidField("scopeValue", `Required for scopeType ${scopeType}`))
     if (!input.apiKeyId.startsWith("env:") && (yield* keys.get(input.apiKeyId)) === null) return yield* Effect.fail(Refusal.invalidField("apiKeyId", "No such key"))
     const at = iso(yield* Clock.currentTimeMillis)
-    const standing = input.id === undefined ? undefined : limits.tokenLimits().find(({ id }) => id === input.id)
+    const standing = input.id === undefined ? undefined : (yield* store.list).find(({ id }) => id === input.id)
     if (input.id !== undefined && standing === undefined) return yield* missing
     const limit: TokenLimit = {
       id: standing?.id ?? (yield* random.uuidV4()), apiKeyId: input.apiKeyId, scopeType, scopeValue, tokenLimit,
@@ -89,24 +89,24 @@ export const layer = HttpApiBuilder.group(Surface.make(TokenLimitsGroup), "token
     }
     if (standing === undefined) yield* store.insert(limit)
     else if (!(yield* store.replace(limit))) return yield* missing
-    yield* limits.reload
     return { limit, made: standing === undefined }
   })
 
   const put = Effect.fn("TokenLimits.put")(function*(input: TokenLimitInput) {
-    const { limit, made } = yield* oneWriter(set(input))
+    const { limit, made } = yield* locked(set(input))
+    yield* limits.reload
     yield* note(made ? "token-limit.created" : "token-limit.updated", shown(limit, configuration.current()))
     const warning = warningOf(limit, configuration.current())
     return { success: true as const, limit: shown(limit, configuration.current()), ...(warning === null ? {} : { warning }) }
   })
 
   const remove = Effect.fn("TokenLimits.remove")(function*(id: string) {
-    const limit = yield* oneWriter(Effect.gen(function*() {
-      const limit = limits.tokenLimits().find((one) => one.id === id)
+    const limit = yield* locked(Effect.gen(function*() {
+      const limit = (yield* store.list).find((one) => one.id === id)
       if (limit === undefined || !(yield* store.remove(id))) return yield* missing
-      yield* limits.reload
       return limit
     }))
+    yield* limits.reload
     yield* note("token-limit.deleted", shown(limit, configuration.current()))
     return { success: true as const }
   })

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import * as Semaphore from "effect/Semaphore"
+import { RecordLocks } from "#actors/ports/RecordLocks.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -57,8 +57,8 @@ export const layer = HttpApiBuilder.group(Surface.make(McpServersGroup), "mcpSer
   const servers = yield* McpServers
   const store = yield* McpServerStore
   const { startsPrograms } = yield* McpServersOptions
-  // One writer at a time: a change keeps the fields that others change at the same time.
-  const oneWriter = Semaphore.withPermits(yield* Semaphore.make(1), 1)
+  // A change keeps the fields that others change at the same time.
+  const locked = (yield* RecordLocks).of("MCP servers")
 
   const now = Effect.map(Clock.currentTimeMillis, iso)
   const find = (id: string) => Effect.flatMap(store.get(id), (server) => server === null ? missing : Effect.succeed(server))
@@ -108,11 +108,11 @@ export const layer = HttpApiBuilder.group(Surface.make(McpServersGroup), "mcpSer
       access: input.access ?? "keys", allowedTools: input.allowedTools ?? [], blockedTools: input.blockedTools ?? [], scopes: input.scopes ?? [],
       timeoutMs: input.timeoutMs ?? TIMEOUT_MS, createdAt: at, updatedAt: at
     }
-    yield* oneWriter(Effect.gen(function*() {
+    yield* locked(Effect.gen(function*() {
       if ((yield* store.list).length >= SERVERS_MAX) return yield* Effect.fail(Refusal.conflict(`There are ${SERVERS_MAX} MCP servers already`))
       yield* store.insert(server)
-      yield* servers.reload
     }))
+    yield* servers.reload
     yield* note("mcp_server.created", server)
     return { server: viewOf(server) }
   })
@@ -123,7 +123,7 @@ export const layer = HttpApiBuilder.group(Surface.make(McpServersGroup), "mcpSer
     yield* checkProgram(known.transport)
     // The URL guard asks the network, which must not hold up other writers.
     yield* checked(known.transport, input, addressIn(known))
-    const server = yield* oneWriter(Effect.gen(function*() {
+    const server = yield* locked(Effect.gen(function*() {
       const before = yield* find(id)
       const server: McpServer = {
         ...before, address: sealed(yield* addressOf(before.transport, input, addressIn(before))), name: input.name ?? before.name,
@@ -133,17 +133,17 @@ export const layer = HttpApiBuilder.group(Surface.make(McpServersGroup), "mcpSer
         updatedAt: yield* now
       }
       if (!(yield* store.replace(server))) return yield* missing
-      yield* servers.reload
       return server
     }))
+    yield* servers.reload
     yield* note("mcp_server.updated", server)
     return { server: viewOf(server) }
   })
 
   const remove = Effect.fn("McpServers.remove")(function*(id: string) {
     const server = yield* find(id)
-    const removed = yield* oneWriter(Effect.tap(store.remove(id), (removed) => removed ? servers.reload : Effect.void))
-    if (!removed) return yield* missing
+    if (!(yield* locked(store.remove(id)))) return yield* missing
+    yield* servers.reload
     yield* note("mcp_server.deleted", server)
     return { success: true as const }
   })

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Redacted from "effect/Redacted"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
+import { RecordLocks } from "#actors/ports/RecordLocks.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import { Webhooks, WebhookStore } from "#actors/webhook/WebhookQueue.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -65,6 +66,8 @@ export const layer = HttpApiBuilder.group(Surface.make(WebhooksGroup), "webhooks
   const guard = yield* UrlGuard
   const random = yield* SecureRandom.SecureRandom
   const store = yield* WebhookStore
+  // A change keeps the parts of the metadata that others change at the same time.
+  const locked = (yield* RecordLocks).of("webhooks")
   const webhooks = yield* Webhooks
 
   const viewOf = (webhook: Webhook, inList: boolean) => view(webhook, inList, configuration.current())
@@ -108,25 +111,26 @@ export const layer = HttpApiBuilder.group(Surface.make(WebhooksGroup), "webhooks
   const update = Effect.fn("Webhooks.update")(function*(id: string, input: WebhookChange) {
     yield* refuseOwned(configuration.current(), "webhook", id)
     const before = yield* find(id)
-    const stored = metadataOf(before) ?? {}
-    const metadata = input.metadata === undefined ? metadataOf(before) : input.metadata === null ? null : keepRedacted(input.metadata, stored)
+    const metadataAfter = (standing: Webhook) =>
+      input.metadata === undefined ? metadataOf(standing) : input.metadata === null ? null : keepRedacted(input.metadata, metadataOf(standing) ?? {})
     const kind = input.kind ?? before.kind
     if (input.url !== undefined || input.metadata !== undefined || input.kind !== undefined) {
-      yield* check({ kind, metadata, url: input.url ?? Redacted.value(before.url) })
+      // The URL guard asks the network, which must not hold up other changes.
+      yield* check({ kind, metadata: metadataAfter(before), url: input.url ?? Redacted.value(before.url) })
     }
     const requested = input.enabled ?? input.active
     const enabled = requested === undefined ? undefined : Boolean(requested)
-    const webhook = yield* store.change(id, {
+    const webhook = yield* locked(Effect.flatMap(Effect.all([find(id), now]), ([standing, at]) => store.change(id, {
       ...(input.url === undefined ? {} : { url: Redacted.make(input.url) }),
       ...(input.events === undefined ? {} : { events: input.events }),
       ...(input.secret === undefined ? {} : { secret: Redacted.make(input.secret) }),
       ...(input.description === undefined ? {} : { description: input.description }),
       ...(input.kind === undefined ? {} : { kind }),
-      ...(input.metadata === undefined ? {} : { metadata: sealed(metadata) }),
+      ...(input.metadata === undefined ? {} : { metadata: sealed(metadataAfter(standing)) }),
       ...(enabled === undefined ? {} : { enabled }),
       // Switched on again after its receiver was mended: the next failure is the first.
       ...(enabled === true ? { failureCount: 0 } : {})
-    }, yield* now)
+    }, at)))
     if (webhook === null) return yield* missing
     yield* webhooks.refresh
     yield* note("webhook.updated", webhook)

@@ -7,6 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
 import { type Change, ChangeFeed } from "#actors/ports/ChangeFeed.ts"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
+import { RecordLocks } from "#actors/ports/RecordLocks.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { ComboMappingStore, ComboStore, ConnectionStore, CustomModelStore, DocumentStore, NodeStore } from "#actors/ports/Stores.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
@@ -60,6 +61,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const mappingStore = yield* ComboMappingStore
   const documents = yield* DocumentStore
   const feed = yield* ChangeFeed
+  const locked = (yield* RecordLocks).of("configuration")
   const writing = yield* Semaphore.make(1)
   const listeners = new Set<(snapshot: Snapshot) => void>()
   let version = 0
@@ -107,6 +109,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     current = snapshot
     for (const listener of listeners) listener(snapshot)
   })
+  /** What another node committed before this turn: a write may read the snapshot, too. */
+  const catchUp = Effect.flatMap(feed.version, (version) => version > loaded ? reload : Effect.void)
   yield* feed.hear((news) => Semaphore.withPermits(writing, 1)(Effect.suspend(() =>
     // Null: what is there may be anything, and older than what is shown (a backup was restored). A commit of this node has been loaded
     // already when it comes back as news.
@@ -114,13 +118,14 @@ export const make = Effect.fnUntraced(function*(options: Options) {
 
   return Configuration.of({
     current: () => current,
-    // One writer at a time, so that two commits cannot publish their snapshots in the wrong order.
+    // One writer at a time in this process, so that two commits cannot publish their snapshots in the wrong order, and one on all nodes,
+    // so that each reads what the one before it wrote.
     commit: (write) => Effect.suspend(() => {
       let state: "waits" | "begun" | "given up" = "waits"
       const turn = Semaphore.withPermits(writing, 1)(Effect.suspend(() => {
         if (state === "given up") return Effect.fail(tooLate)
         state = "begun"
-        return Effect.tap(write, () => Effect.tap(reload, () => Effect.sync(feed.announce)))
+        return Effect.tap(locked(Effect.andThen(catchUp, write)), () => Effect.tap(reload, () => Effect.sync(feed.announce)))
       }))
       const patience = Effect.interruptible(Effect.delay(Effect.suspend(() => {
         // A change that has begun is carried through.

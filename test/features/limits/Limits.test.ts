@@ -19,6 +19,7 @@ import type { GatewayEvent } from "#schemas/events.ts"
 import { type ApiKey, type ApiKeyPolicy, defaultPolicy } from "#schemas/records/ApiKey.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as AloneFeed from "#src/platform/cluster/AloneFeed.ts"
+import * as LocalRecordLocks from "#src/platform/cluster/LocalRecordLocks.ts"
 import * as StoredConfiguration from "#src/platform/configuration/StoredConfiguration.ts"
 import * as MemoryLimitStore from "#src/features/limits/MemoryLimitStore.ts"
 import { target as targetOf } from "#test/features/resilience/support.ts"
@@ -54,7 +55,7 @@ const worldOver = Effect.fnUntraced(function*(store: LimitStore["Service"] | nul
     Layer.succeed(Lifecycle, {
       version: "1", startedAt: 0, nodeId: "n", ready: () => true, draining: () => false, migrated: () => true, requestShutdown: () => {}
     }),
-    store === null ? MemoryLimitStore.layer("n") : Layer.succeed(LimitStore, store), AloneFeed.layerFeed, MemoryStores.layer
+    store === null ? MemoryLimitStore.layer("n") : Layer.succeed(LimitStore, store), AloneFeed.layerFeed, LocalRecordLocks.layer, MemoryStores.layer
   )
   const context = yield* Layer.build(NodeLimits.layer({ defaultPerDay: 0, providerOf: () => null }).pipe(
     Layer.provideMerge(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" })),

@@ -13,6 +13,7 @@ import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { Provider } from "#schemas/Provider.ts"
 import * as AloneFeed from "#src/platform/cluster/AloneFeed.ts"
+import * as LocalRecordLocks from "#src/platform/cluster/LocalRecordLocks.ts"
 import * as EffectiveFlags from "#src/platform/configuration/EffectiveFlags.ts"
 import * as StoredConfiguration from "#src/platform/configuration/StoredConfiguration.ts"
 import * as ConnectionCredentials from "#src/features/oauth/tokens/ConnectionCredentials.ts"
@@ -83,7 +84,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       Layer.provideMerge(HttpUpstream.layer({ keepAliveMs: 1 }).pipe(Layer.provideMerge(guard))),
       Layer.provideMerge(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" })),
       Layer.provideMerge(Layer.mergeAll(seeded, configured)),
-      Layer.provideMerge(Layer.merge(MemoryStores.layer, AloneFeed.layerFeed)),
+      Layer.provideMerge(Layer.mergeAll(MemoryStores.layer, AloneFeed.layerFeed, LocalRecordLocks.layer)),
       Layer.provide(Layer.succeed(References.MinimumLogLevel, "None"))
     )
   )

@@ -14,6 +14,7 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import type { QuotaSnapshot } from "#schemas/records/QuotaSnapshot.ts"
 import { resilienceDefaults } from "#schemas/records/ResilienceSettings.ts"
 import * as AloneFeed from "#src/platform/cluster/AloneFeed.ts"
+import * as LocalRecordLocks from "#src/platform/cluster/LocalRecordLocks.ts"
 import * as EffectiveFlags from "#src/platform/configuration/EffectiveFlags.ts"
 import * as StoredConfiguration from "#src/platform/configuration/StoredConfiguration.ts"
 import * as LocalQuotas from "#src/features/quotas/LocalQuotas.ts"
@@ -61,7 +62,7 @@ const make = Effect.fnUntraced(function*(options: Options = {}) {
   const context = yield* Layer.build(LocalQuotas.layer.pipe(
     Layer.provideMerge(Layer.mergeAll(store, control, EffectiveFlags.layer(options.environment ?? {}))),
     Layer.provideMerge(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" })),
-    Layer.provideMerge(Layer.mergeAll(seeded, AloneFeed.layerFeed)),
+    Layer.provideMerge(Layer.mergeAll(seeded, AloneFeed.layerFeed, LocalRecordLocks.layer)),
     Layer.provideMerge(MemoryStores.layer),
     Layer.provide(Layer.succeed(References.MinimumLogLevel, "None"))
   ))

@@ -17,6 +17,7 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import type { FlagKey } from "#schemas/flagCatalogue.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import * as AloneFeed from "#src/platform/cluster/AloneFeed.ts"
+import * as LocalRecordLocks from "#src/platform/cluster/LocalRecordLocks.ts"
 import * as StoredConfiguration from "#src/platform/configuration/StoredConfiguration.ts"
 import * as LocalResilience from "#src/features/resilience/LocalResilience.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"
@@ -62,7 +63,7 @@ export const start = Effect.fnUntraced(function*<R>(context: Context.Context<R |
     Layer.provide(options.feed === undefined ? layerAlone : Layer.succeed(CooldownFeed, options.feed)),
     Layer.provideMerge(Layer.succeed(Flags, { isOn: (key) => flags.has(key), value: () => "", source: () => "default" as const })),
     Layer.provideMerge(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" })),
-    Layer.provideMerge(AloneFeed.layerFeed),
+    Layer.provideMerge(Layer.merge(AloneFeed.layerFeed, LocalRecordLocks.layer)),
     Layer.provideMerge(Layer.succeedContext(context))
   ))
   const resilience = Context.get(built, Resilience)

@@ -2,12 +2,12 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import * as Semaphore from "effect/Semaphore"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { IssueTracker } from "./IssueTracker.ts"
 import { Keys } from "#actors/ports/Keys.ts"
 import { type IssueStanding, RegisteredKeyStore } from "#actors/limits/ports/LimitRecords.ts"
 import { Limits } from "#actors/limits/ports/Limits.ts"
+import { RecordLocks } from "#actors/ports/RecordLocks.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
 import { type IssueLimitsInput, type IssueReport, type NewRegisteredKey, type RegisteredKeyView, RegisteredKeysGroup } from "./api.ts"
@@ -55,8 +55,8 @@ export const layer = HttpApiBuilder.group(Surface.make(RegisteredKeysGroup), "re
   const managed = yield* ManagedKeys
   const store = yield* RegisteredKeyStore
   const tracker = yield* IssueTracker
-  // One writer at a time: a change keeps the limits that others change at the same time.
-  const oneWriter = Semaphore.withPermits(yield* Semaphore.make(1), 1)
+  // A change keeps the limits that others change at the same time.
+  const locked = (yield* RecordLocks).of("issue limits")
 
   const holder = callerOf.pipe(Effect.provideService(Keys, keys), Effect.provideService(Limits, limits))
 
@@ -205,7 +205,7 @@ export const layer = HttpApiBuilder.group(Surface.make(RegisteredKeysGroup), "re
   const shown = ({ subject: _subject, ...rest }: IssueLimits) => rest
   const readLimits = (kind: "provider" | "account", id: string) => Effect.andThen(holder, Effect.map(limitsFor(kind, id), shown))
   const setLimits = Effect.fn("RegisteredKeys.setLimits")(function*(kind: "provider" | "account", id: string, input: IssueLimitsInput) {
-    const next = yield* oneWriter(Effect.gen(function*() {
+    const next = yield* locked(Effect.gen(function*() {
       const next: IssueLimits = { ...yield* limitsFor(kind, id), ...input }
       yield* store.putIssueLimits(next)
       return next
