@@ -228,7 +228,7 @@ const make = Effect.fnUntraced(function*({ startsPrograms }: Options) {
       const one = held.get(id)
       return one === undefined ? null : standing(one)
     },
-    reload,
+    reload: Effect.tap(reload, () => Effect.sync(feed.announce)),
     refresh: (id) => Effect.gen(function*() {
       const one = held.get(id)
       if (one === undefined || one.health.status === "off") return
