@@ -32,6 +32,8 @@ export const withoutSecrets = (document: Document): Document => walk(document, f
 export const redactHeaders = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, isSecretHeader(name) ? REDACTED : value]))
 
+export const hasSecretHeader = (headers: Readonly<Record<string, string>>): boolean => Object.keys(headers).some(isSecretHeader)
+
 const isSecretHeader = (name: string): boolean => /(key|token|secret|auth|cookie|passw|credential|signature|session)/i.test(name)
 
 /** A document that came back from a client: members that still read `[redacted]` keep their stored value. */

@@ -56,6 +56,10 @@ const stdio = ({ args, command, env }: Fields, before: StdioAddress | null): Std
   return { command: program, args: words, env: kept }
 }
 
+/** Whether values of headers that the change does not bring go along to the URL that it does. */
+export const keepsHeaders = ({ headers }: Fields, before: HttpAddress, after: HttpAddress): boolean =>
+  Object.entries(after.headers).some(([name, value]) => before.headers[name] === value && (headers === undefined || headers[name] === REDACTED))
+
 /** `before`: what is stored, for a change. */
 export const addressOf = (transport: McpTransport, fields: Fields, before: McpAddress | null): McpAddress | Refusal.Refusal => {
   const others = transport === "http" ? ["command", "args", "env"] as const : ["url", "headers"] as const

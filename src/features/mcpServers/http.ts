@@ -12,6 +12,7 @@ import { McpAddress, type McpServer, type McpTransport } from "./ports/McpServer
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import * as Scopes from "#src/management/inner/scopes.ts"
+import * as StoredCredentials from "#src/management/ownership/storedCredentials.ts"
 import * as Surface from "#src/management/Surface.ts"
 import * as Addresses from "./addresses.ts"
 import { type McpServerChange, McpServersGroup, type McpServerView, type NewMcpServer } from "./api.ts"
@@ -82,7 +83,10 @@ export const layer = HttpApiBuilder.group(Surface.make(McpServersGroup), "mcpSer
 
   const addressOf = (transport: McpTransport, fields: McpServerChange, before: McpAddress | null) => {
     const address = Addresses.addressOf(transport, fields, before)
-    return address instanceof Refusal.Refusal ? Effect.fail(address) : Effect.succeed(address)
+    if (address instanceof Refusal.Refusal) return Effect.fail(address)
+    if (before === null || !Addresses.isHttp(before) || !Addresses.isHttp(address) || !Addresses.keepsHeaders(fields, before, address)) return Effect.succeed(address)
+    const [from, to] = [StoredCredentials.originOf(before.url), StoredCredentials.originOf(address.url)]
+    return Effect.as(StoredCredentials.refuseMove({ field: "url", from, to }), address)
   }
 
   const sealed = (address: McpAddress) => Redacted.make(JSON.stringify(address))

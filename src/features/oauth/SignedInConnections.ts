@@ -14,6 +14,7 @@ import type { Connection } from "#schemas/records/Connection.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import * as ConnectionRecord from "#src/features/providers/ports/connectionRecord.ts"
 import { Connections } from "#src/features/providers/ports/Connections.ts"
+import * as Destination from "#src/features/providers/ports/destination.ts"
 
 type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
 
@@ -94,8 +95,10 @@ export const make = Effect.gen(function*() {
       const current = wanted.connectionId === undefined ? null : yield* known(provider, wanted.connectionId)
       yield* connections.checkData(provider, wanted.providerSpecificData, current?.providerSpecificData ?? {})
       const given = wanted.providerSpecificData ?? {}
+      const values = ConnectionRecord.mergeData(current?.providerSpecificData ?? {}, given)
+      if (current !== null) yield* Destination.refuseOther(current, { ...current, providerSpecificData: values }, configuration.current())
       return {
-        values: ConnectionRecord.mergeData(current?.providerSpecificData ?? {}, given),
+        values,
         purpose: { connectionId: current?.id ?? null, name: wanted.name ?? null, providerSpecificData: given }
       }
     }),

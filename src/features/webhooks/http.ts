@@ -13,8 +13,10 @@ import { SNAPSHOT_CHARS, type Webhook, type WebhookKind } from "#schemas/records
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { ownerOf, refuseOwned } from "#src/management/ownership/ownership.ts"
-import { keepRedacted, redact } from "#src/management/redact.ts"
+import * as StoredCredentials from "#src/management/ownership/storedCredentials.ts"
+import { keepRedacted, redact, REDACTED } from "#src/management/redact.ts"
 import * as Surface from "#src/management/Surface.ts"
+import * as WireForms from "./wireForms.ts"
 
 /** Characters of a secret that lists show, and its part that they show at most. */
 const SHOWN = { characters: 10, part: 1 / 3 } as const
@@ -108,6 +110,14 @@ export const layer = HttpApiBuilder.group(Surface.make(WebhooksGroup), "webhooks
     return { webhook: viewOf(webhook, false) }
   })
 
+  /** A stored token goes to the origin that it was stored for. */
+  const stays = (standing: Webhook, { metadata }: WebhookChange) => {
+    const stored = metadataOf(standing) ?? {}
+    if (stored["botToken"] === undefined || metadata?.["botToken"] !== REDACTED) return Effect.void
+    const originOf = (of: Metadata) => StoredCredentials.originOf(of["apiUrl"] ?? WireForms.TELEGRAM)
+    return StoredCredentials.refuseMove({ field: "metadata.apiUrl", from: originOf(stored), to: originOf(metadata) })
+  }
+
   const update = Effect.fn("Webhooks.update")(function*(id: string, input: WebhookChange) {
     yield* refuseOwned(configuration.current(), "webhook", id)
     const before = yield* find(id)
@@ -120,7 +130,7 @@ export const layer = HttpApiBuilder.group(Surface.make(WebhooksGroup), "webhooks
     }
     const requested = input.enabled ?? input.active
     const enabled = requested === undefined ? undefined : Boolean(requested)
-    const webhook = yield* locked(Effect.flatMap(Effect.all([find(id), now]), ([standing, at]) => store.change(id, {
+    const webhook = yield* locked(Effect.flatMap(Effect.tap(find(id), (standing) => stays(standing, input)), (standing) => Effect.flatMap(now, (at) => store.change(id, {
       ...(input.url === undefined ? {} : { url: Redacted.make(input.url) }),
       ...(input.events === undefined ? {} : { events: input.events }),
       ...(input.secret === undefined ? {} : { secret: Redacted.make(input.secret) }),
@@ -130,7 +140,7 @@ export const layer = HttpApiBuilder.group(Surface.make(WebhooksGroup), "webhooks
       ...(enabled === undefined ? {} : { enabled }),
       // Switched on again after its receiver was mended: the next failure is the first.
       ...(enabled === true ? { failureCount: 0 } : {})
-    }, at)))
+    }, at))))
     if (webhook === null) return yield* missing
     yield* webhooks.refresh
     yield* note("webhook.updated", webhook)

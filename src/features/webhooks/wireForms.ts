@@ -10,7 +10,8 @@ import type { Form } from "#src/platform/upstream/post/GuardedPost.ts"
 export const TelegramMetadata = Schema.Struct({ botToken: Schema.String, apiUrl: Schema.optionalKey(Schema.String) })
 const decodeTelegram = Schema.decodeUnknownOption(Schema.fromJsonString(TelegramMetadata))
 
-const TELEGRAM = "https://api.telegram.org"
+/** Where bots are asked that name no server of their own. */
+export const TELEGRAM = "https://api.telegram.org"
 /** Longest texts that the tools take, characters. */
 const DISCORD_CHARS = 2_000
 const TELEGRAM_CHARS = 4_096

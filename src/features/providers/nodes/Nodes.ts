@@ -16,9 +16,11 @@ import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { refuseOwned } from "#src/management/ownership/ownership.ts"
+import { originOf, refuseMove } from "#src/management/ownership/storedCredentials.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import { mergeData, nodeData } from "#src/features/providers/ports/connectionRecord.ts"
 import { Connections } from "#src/features/providers/ports/Connections.ts"
+import * as Destination from "#src/features/providers/ports/destination.ts"
 import * as NodeRecord from "./nodeRecord.ts"
 
 type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
@@ -68,6 +70,20 @@ export const make = Effect.gen(function*() {
 
   const checkBase = (node: ProviderNode): Done<void> => connections.checkUrl(node.baseUrl, "baseUrl")
 
+  /** Stored credentials, those of the connections that follow the change too. */
+  const stay = Effect.fnUntraced(function*(before: ProviderNode, after: ProviderNode, following: ReadonlyArray<Connection>) {
+    const snapshot = configuration.current()
+    const kept = Object.fromEntries(Object.entries(after.customHeaders).filter(([name, value]) => before.customHeaders[name] === value))
+    if (Destination.addsSecrets(after.id, { ...snapshot, nodeById: new Map([[after.id, { ...after, customHeaders: kept }]]) })) {
+      yield* refuseMove({ field: "baseUrl", from: originOf(before.baseUrl), to: originOf(after.baseUrl) })
+    }
+    const nodeById = new Map([[after.id, after]])
+    for (const connection of following.filter(Destination.hasSecret)) {
+      const standing = snapshot.connectionById.get(connection.id)
+      yield* refuseMove({ field: "baseUrl", from: Destination.originOf(standing ?? connection, snapshot), to: Destination.originOf(connection, { nodeById }) })
+    }
+  })
+
   const note = (action: string, node: ProviderNode) => audit.note({
     action, target: node.id, resourceType: "provider-node", details: { name: node.name, prefix: node.prefix }
   })
@@ -93,14 +109,15 @@ export const make = Effect.gen(function*() {
       yield* Effect.flatMap(changed, checkBase)
       // Read again inside the commit: one writer at a time, so that changes of different fields are all kept.
       const node = yield* configuration.commit(Effect.gen(function*() {
+        const before = yield* get(id)
         const node = yield* changed
+        const snapshot = configuration.current()
+        const following = snapshot.connections.filter(({ provider }) => provider === id).map((connection) => ({
+          ...connection, providerSpecificData: mergeData(connection.providerSpecificData, nodeData(node)), updatedAt: node.updatedAt
+        }))
+        yield* stay(before, node, following)
         if (!(yield* store.replace(node))) return yield* missing
-        for (const connection of configuration.current().connections) {
-          if (connection.provider !== id) continue
-          yield* connectionStore.patch(connection.id, {
-            providerSpecificData: mergeData(connection.providerSpecificData, nodeData(node)), updatedAt: node.updatedAt
-          })
-        }
+        for (const { id, providerSpecificData, updatedAt } of following) yield* connectionStore.patch(id, { providerSpecificData, updatedAt })
         return node
       }))
       yield* note("provider.node.updated", node)

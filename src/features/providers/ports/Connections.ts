@@ -21,6 +21,7 @@ import { Audit } from "#src/management/audit/Audit.ts"
 import { refuseOwned } from "#src/management/ownership/ownership.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as ConnectionRecord from "./connectionRecord.ts"
+import * as Destination from "./destination.ts"
 import * as Credential from "#src/features/providers/credential.ts"
 import * as ProviderData from "#src/features/providers/providerData.ts"
 
@@ -100,6 +101,12 @@ export const make = Effect.gen(function*() {
     return typeof data?.["baseUrl"] === "string" ? checkUrl(data["baseUrl"], "providerSpecificData.baseUrl") : Effect.void
   })
 
+  /** `keepsSecrets`: credentials of the connection itself go along. */
+  const stay = (before: Connection, after: Connection, keepsSecrets: boolean) => Effect.suspend(() => {
+    const snapshot = configuration.current()
+    return keepsSecrets || Destination.addsSecrets(after.provider, snapshot) ? Destination.refuseOther(before, after, snapshot) : Effect.void
+  })
+
   const prepareAt = Effect.fnUntraced(function*(node: ProviderNode | null, input: NewConnection) {
     const provider = node === null ? registered(input.provider) : node.id
     if (typeof provider !== "string") return yield* Effect.fail(provider)
@@ -110,7 +117,7 @@ export const make = Effect.gen(function*() {
       return yield* Effect.fail(Refusal.invalidField("apiKey", `Provider ${provider} needs a credential`))
     }
     yield* checkData(provider, input.providerSpecificData, {})
-    return ConnectionRecord.make({
+    const connection = ConnectionRecord.make({
       id: yield* random.uuidV4(),
       provider,
       name: input.name,
@@ -122,6 +129,12 @@ export const make = Effect.gen(function*() {
       providerSpecificData: ConnectionRecord.mergeData(node === null ? {} : ConnectionRecord.nodeData(node), input.providerSpecificData ?? {}),
       now: yield* now
     })
+    const snapshot = configuration.current()
+    if (typeof input.providerSpecificData?.["baseUrl"] === "string" && Destination.addsSecrets(provider, snapshot)) {
+      const { baseUrl: _, ...elsewhere } = connection.providerSpecificData
+      yield* Destination.refuseOther({ ...connection, providerSpecificData: elsewhere }, connection, snapshot, "providerSpecificData.baseUrl")
+    }
+    return connection
   })
 
   return Connections.of({
@@ -156,6 +169,7 @@ export const make = Effect.gen(function*() {
         const standing = yield* get(id)
         const patch = ConnectionRecord.patchOf(standing, change, at)
         const next: Connection = { ...standing, ...patch, ...(apiKey === null ? {} : { apiKey: Redacted.make(apiKey) }) }
+        yield* stay(standing, next, Destination.hasSecret(apiKey === null ? standing : { ...standing, apiKey: null }))
         // Only a new secret rewrites the record; else health marks of running requests would be lost.
         if (!(yield* apiKey === null ? store.patch(id, patch) : store.replace(next))) return yield* missing
         return next
