@@ -122,7 +122,7 @@ const bodyPatterns: ReadonlyArray<RegExp> = [
   // "retryDelay": "34s" of the generateContent vendors.
   new RegExp(String.raw`"retryDelay"\s*:\s*"${duration}"`, "i"),
   new RegExp(String.raw`\breset(?:s|ting)?\s+(?:after|in)\s+${duration}`, "i"),
-  new RegExp(String.raw`\b(?:try again|retry|retrying|wait)(?:\s+(?:again|your request))?\s+(?:in|after|for)?\s*${duration}`, "i")
+  new RegExp(String.raw`\b(?:try again|retry|retrying|wait)(?:\s+(?:again|your request))?\s+(?:(?:in|after|for)\s*)?${duration}`, "i")
 ]
 const plainSeconds = /\b(?:retry|try again)\s+(?:in|after)\s+(\d+(?:\.\d+)?)(?!\s*[a-z\d])/i
 

@@ -11,6 +11,7 @@ import { AccessLog } from "#src/platform/telemetry/AccessLog.ts"
 import * as Log from "#src/platform/telemetry/Log.ts"
 import { LogSink } from "#src/platform/telemetry/LogSink.ts"
 import * as Redact from "#src/platform/telemetry/redact.ts"
+import { cpuMs } from "#test/support/late.ts"
 import { Output, requestSummary } from "./support.ts"
 
 /** Strings that a log must never show; `*` stands for any letters. */
@@ -82,6 +83,19 @@ describe("Log", () => {
         if (format === "json") for (const line of output.lines) JSON.parse(line)
       }), { arbitrary: { runs: 60 } })
   }
+
+  it("masks a token wherever it stands, and what begins like one only where it goes on like one", () => {
+    for (const [text, shown] of [
+      ["x-eyJhbGciOiJI.eyJzdWIi.c2ln z", `x-${Redact.REDACTED} z`], ["eyJub190b2tlbg and eyJhbGciOiJI.eyJz", `eyJub190b2tlbg and ${Redact.REDACTED}`],
+      ["eyJhbGciOiJI-sk-abcdefghij1234", `eyJhbGciOiJI-${Redact.REDACTED}`], ["a-eyJhbGciOiJI-eyJhbGciOiJI.eyJz", `a-${Redact.REDACTED}`]
+    ] as const) assert.strictEqual(Redact.text(text), shown)
+  })
+
+  it.each([
+    ["tokens", "-eyJaaaaaaaa"], ["halves of tokens", "eyJaaaaaaaa.aaa "], ["prefixes", "sk-"], ["words of headers", "authorization: \""], ["addresses", "//a:"], ["parameters", "?key"]
+  ])("reads a text full of %s in linear time", (_name, part) => {
+    assert.isBelow(cpuMs(() => Redact.text(part.repeat(100_000 / part.length))), 500)
+  })
 
   it("leaves ordinary text alone", () => {
     for (const text of [

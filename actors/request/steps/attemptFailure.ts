@@ -145,7 +145,7 @@ const commonKinds: ReadonlySet<string> = new Set(oneShotKinds)
 const speaksCommonForm = (family: TargetFamily): boolean => family === "chat-completions" || family === "responses" || commonKinds.has(family)
 
 /** What the context was too small for, in the words of the vendors. */
-const overflow = /prompt is too long|maximum context length|context length exceeded|exceeds? the (?:model'?s )?(?:maximum |available )?context|context window|input token count .* exceeds/i
+const overflow = /prompt is too long|maximum context length|context length exceeded|exceeds? the (?:model'?s )?(?:maximum |available )?context|context window|input token count .{0,100} exceeds/i
 
 /**
  * A code of the common form: the vendor's own where it uses that form or matches one of the gateway's codes, else the status

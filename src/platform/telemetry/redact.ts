@@ -19,9 +19,15 @@ const SECRET_NAMES = new Set([
 
 export const isSecretName = (name: string): boolean => SECRET_NAMES.has(name.replaceAll(/[-_\s]/g, "").toLowerCase())
 
-/** Key-like strings: vendor prefixes, our own keys, JSON web tokens. */
-const KEYS =
-  /\b(?:(?:sk|pk|rk|gsk|xai|gwa|vlo|hf|gh[posu]|glpat|whsec|nvapi|pplx|fw|csk|r8|tvly|xox[abeprs])[-_.]|AIza|AKIA|ASIA|ya29\.)[A-Za-z0-9_\-.]{10,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?/g
+/** Key-like strings: vendor prefixes, our own keys. */
+const KEYS = /\b(?:(?:sk|pk|rk|gsk|xai|gwa|vlo|hf|gh[posu]|glpat|whsec|nvapi|pplx|fw|csk|r8|tvly|xox[abeprs])[-_.]|AIza|AKIA|ASIA|ya29\.)[A-Za-z0-9_\-.]{10,}/g
+
+/**
+ * The same, and JSON web tokens. A run that begins like a token is taken whole, also without the parts behind it: a pattern that gave it
+ * back would read it again from each beginning within it.
+ */
+const KEYS_AND_TOKENS = new RegExp(String.raw`${KEYS.source}|(\beyJ[A-Za-z0-9_-]{8,})(\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?)?`, "g")
+const maskedKey = (_found: string, begun?: string, rest?: string): string => begun === undefined || rest !== undefined ? REDACTED : begun.replace(KEYS, REDACTED)
 
 const BEARER = /\b(Bearer\s+)[^\s"',;\\]{4,}/gi
 /** Before what can be base64 and is no plain word. */
@@ -47,7 +53,7 @@ export const text = (value: string): string =>
       .replace(HEADERS, (_match, name: string, separator: string, secret: string) => `${name}${separator}${secret.startsWith("\"") ? `"${REDACTED}"` : REDACTED}`)
       .replace(USERINFO, `$1${REDACTED}@`)
       .replace(PARAMETERS, `$1${REDACTED}`)
-      .replace(KEYS, REDACTED)
+      .replace(KEYS_AND_TOKENS, maskedKey)
     : value
 
 const isHeaderList = (value: ReadonlyArray<unknown>): boolean =>

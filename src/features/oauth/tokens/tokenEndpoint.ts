@@ -55,7 +55,7 @@ const lifeOf = (value: unknown): number | null => {
 const sanitize = (words: string, form: Form): string => {
   let plain = words
   for (const value of Object.values(form)) if (value.length >= 8) plain = plain.replaceAll(value, "[redacted]")
-  return plain.replaceAll(/eyJ[\w-]+(\.[\w-]*){1,2}/g, "[redacted]").replaceAll(/\p{Cc}+/gu, " ").slice(0, MESSAGE_MAX)
+  return plain.replaceAll(/eyJ[\w-]+(?:\.[\w-]*){0,2}/g, "[redacted]").replaceAll(/\p{Cc}+/gu, " ").slice(0, MESSAGE_MAX)
 }
 
 const parse = (body: string): Json | null => {
