@@ -96,6 +96,8 @@ describe("a conversation", () => {
       }
       await send("POST", "/v1/responses", { model: "own/cv-thief", input: "more", conversation: id }, headers)
       expect((await seen("cv-thief")).join()).not.toContain("secret words")
+      const used = await send("POST", "/v1/responses", { model: "own/cv-asker", input: "more", conversation: { id } }, headers)
+      expect([used.status, errorIn(used)["code"], errorIn(used)["param"]]).toEqual([404, "conversation_not_found", "conversation"])
     }
     expect((await send("GET", `/v1/conversations/${id}`, undefined, { authorization: "Bearer wrong" })).status).toBe(401)
     const quiet = { authorization: `Bearer ${(await lab.gateway.operator.createKey("silent", { noLog: true })).key}` }

@@ -93,6 +93,19 @@ describe("a stored response", () => {
     expect((await send("GET", `/v1/responses/${unkept.id}`, undefined, { authorization: `Bearer ${quiet.key}` })).status).toBe(404)
   })
 
+  it("is not asked of the provider, whose account all keys share, for another key or without one", async () => {
+    const { id } = await openai.responses.create({ model: "own/st-shared", store: true, input: "secret words" })
+    const other = await lab.gateway.operator.createKey("sharing")
+    for (const headers of [{ authorization: `Bearer ${other.key}` }, {}]) {
+      const reply = await send("POST", "/v1/responses", { model: "own/st-asker", input: "what did I say?", previous_response_id: id }, headers)
+      expect([reply.status, errorIn(reply)["code"], errorIn(reply)["param"]]).toEqual([404, "response_not_found", "previous_response_id"])
+    }
+    expect(await seen("st-asker")).toEqual([])
+    await openai.responses.delete(id)
+    expect((await send("POST", "/v1/responses", { model: "own/st-unkept", input: "x", previous_response_id: "resp_of_the_vendor" })).status).toBe(200)
+    expect((await seen("st-unkept")).join()).toContain("resp_of_the_vendor")
+  })
+
   it("outlives the gateway's restart", async () => {
     const { id } = await openai.responses.create({ model: "lab/st-durable", store: true, input: "before" })
     await lab.gateway.restart()

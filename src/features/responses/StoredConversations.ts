@@ -18,10 +18,15 @@ export const isFull = (items: ReadonlyArray<StoredItem>): boolean => items.reduc
 
 export const full = Errors.make("payload_too_large", `A conversation holds ${MOST_LENGTH} characters of items: begin another one.`, { extra: { param: "conversation" } })
 
+export const unknown = (id: string, param?: string): Errors.PublicError =>
+  Errors.make("conversation_not_found", `There is no conversation '${id.slice(0, 100)}' of this key.`, param === undefined ? {} : { extra: { param } })
+
 export class StoredConversations extends Context.Service<StoredConversations, {
   readonly create: (keyId: string | null, metadata: string, items: ReadonlyArray<unknown>) => Effect.Effect<StoredConversation, StoreError>
   /** Null for an unknown or expired one, and for another caller's. */
   readonly find: (id: string, keyId: string | null) => Effect.Effect<StoredConversation | null, StoreError>
+  /** Whether it is kept, but for another caller. */
+  readonly isAnothers: (id: string, keyId: string | null) => Effect.Effect<boolean, StoreError>
   readonly setMetadata: (conversation: StoredConversation, metadata: string) => Effect.Effect<StoredConversation, StoreError>
   readonly remove: (id: string) => Effect.Effect<void, StoreError>
   /** The oldest first, with what requests of this process have just said. */
@@ -64,6 +69,7 @@ export const make = (retentionDays: number) => Effect.gen(function*() {
       return Effect.as(store.create(conversation, items.map(named)), conversation)
     }),
     find: (id, keyId) => Effect.map(store.find(id, now()), (found) => found === null || found.keyId !== keyId ? null : found),
+    isAnothers: (id, keyId) => Effect.map(store.find(id, now()), (found) => found !== null && found.keyId !== keyId),
     setMetadata: (conversation, metadata) => Effect.suspend(() => Effect.as(store.setMetadata(conversation.id, metadata, expiresAt()), { ...conversation, metadata })),
     remove: store.remove,
     items: (id) => Effect.andThen(settled(id), store.items(id)),

@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import { Placement } from "#actors/ports/Placement.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import * as Sweeps from "#actors/Sweeps.ts"
+import * as Errors from "#schemas/errors.ts"
 import * as Splice from "#src/wire/json/splice.ts"
 import { ConversationStore } from "./ConversationStore.ts"
 import { type BackgroundResponse, ResponseStore, type Run, type Status, type StoredResponse } from "./ResponseStore.ts"
@@ -19,6 +20,9 @@ export const LOST_MS = 30_000
 /** Bytes of input and response together; what is longer is not kept. */
 export const MOST_BYTES = 32 * 1024 * 1024
 const dayMs = 86_400_000
+
+export const unknown = (id: string, param?: string): Errors.PublicError =>
+  Errors.make("response_not_found", `There is no stored response '${id.slice(0, 100)}' of this key.`, param === undefined ? {} : { extra: { param } })
 
 /** A response before it is dated. */
 export type Undated = Omit<StoredResponse, "expiresAt" | "updatedAt" | "run">
@@ -40,6 +44,8 @@ export class StoredResponses extends Context.Service<StoredResponses, {
   readonly takeOver: (limit: number) => Effect.Effect<ReadonlyArray<BackgroundResponse>, StoreError>
   /** As it stands now; null for an unknown or expired one, and for another caller's. */
   readonly find: (id: string, keyId: string | null) => Effect.Effect<StoredResponse | null, StoreError>
+  /** Whether it is kept, but for another caller: its provider knows it by the same id, and must not be asked for it. */
+  readonly isAnothers: (id: string, keyId: string | null) => Effect.Effect<boolean, StoreError>
   readonly remove: (id: string) => Effect.Effect<void, StoreError>
   /** Answers how it stands then. */
   readonly cancel: (response: StoredResponse) => Effect.Effect<StoredResponse, StoreError>
@@ -99,6 +105,11 @@ export const make = (retentionDays: number) => Effect.gen(function*() {
     making?.cancel()
   }
 
+  const find = (id: string) => Effect.suspend(() => {
+    const known = running.get(id)?.response ?? unwritten.get(id)
+    return known === undefined ? store.find(id, now()) : Effect.succeed(known)
+  })
+
   const begun = (response: StoredResponse): void => void running.set(response.id, { response, cancel: () => {} })
 
   return StoredResponses.of({
@@ -144,10 +155,8 @@ export const make = (retentionDays: number) => Effect.gen(function*() {
       }
       return taken
     })),
-    find: (id, keyId) => {
-      const known = running.get(id)?.response ?? unwritten.get(id)
-      return Effect.map(known === undefined ? store.find(id, now()) : Effect.succeed(known), (found) => found === null || found.keyId !== keyId ? null : found)
-    },
+    find: (id, keyId) => Effect.map(find(id), (found) => found === null || found.keyId !== keyId ? null : found),
+    isAnothers: (id, keyId) => Effect.map(find(id), (found) => found !== null && found.keyId !== keyId),
     remove: (id) => Effect.suspend(() => {
       unwritten.delete(id)
       end(id)

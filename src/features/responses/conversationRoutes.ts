@@ -17,7 +17,7 @@ import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { StoredConversation, StoredItem } from "./ConversationStore.ts"
 import * as Paging from "./paging.ts"
-import { full, isFull, StoredConversations } from "./StoredConversations.ts"
+import { full, isFull, StoredConversations, unknown } from "./StoredConversations.ts"
 
 const all = "/v1/conversations"
 const one = `${all}/:id`
@@ -39,7 +39,6 @@ type Body = Readonly<Record<string, unknown>>
 type Answer = Effect.Effect<string, StoreError | PublicError>
 
 const invalid = (param: string, message: string): PublicError => Errors.make("bad_request", message, { extra: { param } })
-const unknown = (id: string): PublicError => Errors.make("conversation_not_found", `There is no conversation '${id.slice(0, 100)}' of this key.`)
 const unknownItem = (id: string): PublicError => Errors.make("conversation_not_found", `This conversation has no item '${id.slice(0, 100)}'.`)
 const quiet = invalid("conversation", "A conversation is stored, and nothing of this API key may be (noLog).")
 

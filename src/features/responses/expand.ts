@@ -11,8 +11,8 @@ import * as ItemTexts from "#src/wire/responses/itemTexts.ts"
 import * as Compaction from "./compaction.ts"
 import type { StoredItem } from "./ConversationStore.ts"
 import type { StoredResponse } from "./ResponseStore.ts"
-import { full, isFull, StoredConversations } from "./StoredConversations.ts"
-import { StoredResponses } from "./StoredResponses.ts"
+import { full, isFull, StoredConversations, unknown as unknownConversation } from "./StoredConversations.ts"
+import { StoredResponses, unknown as unknownResponse } from "./StoredResponses.ts"
 
 const previous = "previous_response_id"
 /** Bodies without any of these words are what they look like. */
@@ -34,6 +34,9 @@ const conversationIn = (members: Members.Members): string | null => {
   return Members.text(value) ?? (value === undefined ? null : Members.text(Members.of(value)?.get("id")))
 }
 
+/** The body with what was looked up, or why not; null where nothing is kept under that id. */
+type Found = readonly [Buffer | PublicError, Asked] | null
+
 export const layer = Layer.effect(PreviousResponses, Effect.gen(function*() {
   const responses = yield* StoredResponses
   const conversations = yield* StoredConversations
@@ -42,8 +45,7 @@ export const layer = Layer.effect(PreviousResponses, Effect.gen(function*() {
   const expand: PreviousResponses["Service"]["expand"] = (body, key, done) => {
     whole(body, key, (made, asked) => done(made instanceof PublicError ? made : Compaction.opened(made, key, secrets), asked))
   }
-  /** `found`: the body with what was looked up, null where nothing is kept under that id. */
-  const lookUp = (found: Effect.Effect<readonly [Buffer | PublicError, Asked] | null, StoreError>, own: Buffer, asked: Asked, done: Expanded): void => {
+  const lookUp = (found: Effect.Effect<Found, StoreError>, own: Buffer, asked: Asked, done: Expanded): void => {
     run(Effect.match(found, {
       onFailure: () => done(Errors.make("service_unavailable", "Stored responses and conversations cannot be read at the moment.", { retryAfterSeconds: 1 }), nothing),
       onSuccess: (made) => made === null ? done(own, asked) : done(...made)
@@ -63,12 +65,16 @@ export const layer = Layer.effect(PreviousResponses, Effect.gen(function*() {
     }
     if (conversation !== null) {
       if (key?.policy.noLog === true) return done(Errors.make("bad_request", "A conversation is stored, and nothing of this API key may be (noLog).", { extra: { param: "conversation" } }), nothing)
-      return lookUp(Effect.flatMap(conversations.find(conversation, keyId), (found) => found === null ? Effect.succeed(null) : Effect.map(
+      const others = Effect.map(conversations.isAnothers(conversation, keyId), (is): Found => is ? [unknownConversation(conversation, "conversation"), nothing] : null)
+      return lookUp(Effect.flatMap(conversations.find(conversation, keyId), (found) => found === null ? others : Effect.map(
         conversations.items(conversation), (items) => inConversation(Members.of(own) ?? members, found.id, items, asked)
       )), own, asked, done)
     }
     if (id === null || id === "") return done(own, asked)
-    lookUp(Effect.map(responses.find(id, keyId), (found) => found === null ? null : [continued(Members.of(own) ?? members, found), { ...asked, previous: id }] as const), own, asked, done)
+    // The provider may know another caller's response by this id: all keys share its account.
+    const others = Effect.map(responses.isAnothers(id, keyId), (is): Found => is ? [unknownResponse(id, previous), nothing] : null)
+    lookUp(Effect.flatMap(responses.find(id, keyId), (found) =>
+      found === null ? others : Effect.succeed<Found>([continued(Members.of(own) ?? members, found), { ...asked, previous: id }])), own, asked, done)
   }
   return { expand, compact: (body, key, done) => expand(body, key, (made) => done(made instanceof PublicError ? made : Compaction.asked(made), nothing)) }
 }))

@@ -15,7 +15,7 @@ import * as ItemTexts from "#src/wire/responses/itemTexts.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 import * as Paging from "./paging.ts"
 import type { StoredResponse } from "./ResponseStore.ts"
-import { StoredResponses } from "./StoredResponses.ts"
+import { StoredResponses, unknown } from "./StoredResponses.ts"
 
 const one = "/v1/responses/:id"
 const cancelPath = `${one}/cancel`
@@ -68,7 +68,6 @@ export const routes = Effect.gen(function*() {
   ] satisfies ReadonlyArray<Endpoint.Mounted>
 })
 
-const unknown = (id: string): PublicError => Errors.make("response_not_found", `There is no stored response '${id.slice(0, 100)}' of this key.`)
 const notBackground = Errors.make("bad_request", "Only a response that is made in the background can be cancelled.")
 
 const notStreamed = Errors.make("bad_request", "A stored response is read whole: leave 'stream' out, and ask again while it is made.", { extra: { param: "stream" } })
