@@ -39,7 +39,7 @@ describe("speech of a vendor with the voice in its path", () => {
 
   it("of a voice that would be another path, or in a format that is not made, is refused and nothing is sent", async () => {
     const before = (await lab.sim.entries({ model: "eleven_v3" })).length
-    for (const [body, param] of [[{ voice: ".." }, "voice"], [{ response_format: "flac" }, "response_format"]] as const) {
+    for (const [body, param] of [[{ voice: ".." }, "voice"], [{ response_format: "flac" }, "response_format"], [{ stream_format: "sse" }, "stream_format"]] as const) {
       const reply = await say({ model: "elevenlabs/eleven_v3", ...body })
       expect([reply.status, errorIn(reply)["param"]]).toEqual([400, param])
     }

@@ -33,7 +33,8 @@ describe("an image of `:predict`", () => {
 
   it.each([
     ["an address", { response_format: "url" }, "response_format", "This model answers with bytes only: set 'response_format' to 'b64_json'."],
-    ["another image", { image: inline }, "image", "This model makes images of a prompt alone: leave out 'image'."]
+    ["another image", { image: inline }, "image", "This model makes images of a prompt alone: leave out 'image'."],
+    ["a stream", { stream: true, partial_images: 1 }, "stream", "This model answers with whole images only: leave 'stream' out."]
   ])("is not made with %s", async (_name, body, param, message) => {
     const reply = await draw({ model: "gemini/imagen-4.0-fast-generate-001", ...body })
     expect([reply.status, errorIn(reply)]).toEqual([400, expect.objectContaining({ param, message })])
@@ -110,7 +111,8 @@ describe("a form with images for a model that talks", () => {
 
   it.each([
     ["a mask", { model: "gemini/gemini-2.5-flash-image", prompt: "a hat" }, ["image", "mask"], "mask", "This model takes no mask: say in the prompt what is to be changed."],
-    ["two answers", { model: "gemini/gemini-2.5-flash-image", prompt: "a hat", n: "2" }, ["image"], "n", "This model makes one image at a time."]
+    ["two answers", { model: "gemini/gemini-2.5-flash-image", prompt: "a hat", n: "2" }, ["image"], "n", "This model makes one image at a time."],
+    ["a stream", { model: "gemini/gemini-2.5-flash-image", prompt: "a hat", stream: "true" }, ["image"], "stream", "This model answers with whole images only: leave 'stream' out."]
   ])("is refused with %s", async (_name, fields, names, param, message) => {
     const before = (await lab.sim.entries({ model: "gemini-2.5-flash-image" })).length
     const reply = await edit(fields, names)

@@ -33,6 +33,10 @@ const formatRefusal = (body: Body): PublicError | null => {
   return null
 }
 
+/** Vendors of other formats send the sound itself, in which a reader of events finds nothing. */
+const eventsRefusal = ({ stream_format: format }: Body): PublicError | null =>
+  typeof format === "string" && format.toLowerCase() === "sse" ? invalid("stream_format", "This model sends the sound alone: set 'stream_format' to 'audio'.") : null
+
 /** Characters that are spoken. */
 export const unitsOf = ({ input }: Body): Units => ({ character: typeof input === "string" ? [...input].length : 0 })
 
@@ -44,7 +48,8 @@ export const codec: OneShotCodec<RequestHead> = {
     speedRefusal(body["speed"]) ?? formatRefusal(body) ?? { model: body["model"] as string, stream: true, wantsUsage: false },
   units: unitsOf,
   encode: (family, asked) => {
-    const made = vendorOf(family)?.speech(asked) ?? { body: OneShotJson.named(asked.bytes, asked.parsed, asked.model), omitted: OneShotJson.nothing }
+    const vendor = vendorOf(family)
+    const made = (vendor === null ? null : eventsRefusal(asked.parsed) ?? vendor.speech(asked)) ?? { body: OneShotJson.named(asked.bytes, asked.parsed, asked.model), omitted: OneShotJson.nothing }
     return made instanceof PublicError ? made : { ...made, note: null }
   },
   // Speech comes as a stream of bytes: a document in its place is an error, or nothing that can be heard.

@@ -37,7 +37,7 @@ export const encodeForm = ({ parsed }: Asked, form: Form): Encoded<null> | Publi
 const usualType = "image/png"
 
 const ofImages = (parsed: Body, inlines: ReadonlyArray<InlineImage.Inline>): Encoded<null> | PublicError => {
-  const refused = GeneratedMedia.onlyOne(parsed, "image") ?? GeneratedMedia.onlyBytes(parsed)
+  const refused = GeneratedMedia.onlyOne(parsed, "image") ?? GeneratedMedia.onlyBytes(parsed) ?? GeneratedMedia.onlyWhole(parsed)
   if (refused !== null) return refused
   if (!GeneratedMedia.isAbsent(parsed["mask"])) return invalid("mask", "This model takes no mask: say in the prompt what is to be changed.")
   const parts = [

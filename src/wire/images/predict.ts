@@ -27,7 +27,7 @@ export const formOf = (parsed: Body): { readonly ratio: string | null; readonly 
 
 /** Its answers hold bytes, never addresses. */
 export const encode = (parsed: Body): Encoded<null> | PublicError => {
-  const refused = GeneratedMedia.onlyBytes(parsed)
+  const refused = GeneratedMedia.onlyBytes(parsed) ?? GeneratedMedia.onlyWhole(parsed)
   if (refused !== null) return refused
   const input = ["image", "mask"].find((name) => !GeneratedMedia.isAbsent(parsed[name]))
   if (input !== undefined) return invalid(input, `This model makes images of a prompt alone: leave out '${input}'.`)

@@ -35,6 +35,10 @@ export const onlyUrls = ({ response_format: format }: Body): PublicError | null 
 export const onlyBytes = ({ response_format: format }: Body): PublicError | null =>
   format === "url" ? invalid("response_format", "This model answers with bytes only: set 'response_format' to 'b64_json'.") : null
 
+/** A client that reads events finds none in a whole answer, and loses what it pays for. Forms hold texts. */
+export const onlyWhole = ({ stream }: Body): PublicError | null =>
+  stream === true || stream === "true" ? invalid("stream", "This model answers with whole images only: leave 'stream' out.") : null
+
 export const onlyOne = ({ n }: Body, noun: string): PublicError | null =>
   isAbsent(n) || n === 1 ? null : invalid("n", `This model makes one ${noun} at a time.`)
 
