@@ -17,17 +17,19 @@ import * as Question from "./question.ts"
 const list = (entries: ReadonlyArray<ModelCatalog.ModelEntry>) => ({ object: "list", data: entries })
 
 /** The list, and below it one entry by an id that may hold slashes: each in the words of the client that asks. */
-const models = Question.make({ prefix: "/v1/models", forMessages: true }, ({ messages, options, query, rest, view }, visible) => {
+const models = Question.make({ prefix: "/v1/models", perFormat: true }, (asked, visible) => {
+  const { format, options, query, rest, view } = asked
+  if (format === "generateContent") return nativeAnswer(asked, visible)
   if (rest === "") {
     const entries = ModelCatalog.entriesOf(view, options).filter(visible)
-    if (messages) return ModelLists.messagesList(ModelCatalog.ofType(entries, "chat"), query)
+    if (format === "messages") return ModelLists.messagesList(ModelCatalog.ofType(entries, "chat"), query)
     return query.has("client_version") ? ModelLists.codexList(ModelCatalog.ofType(entries, "chat")) : list(entries)
   }
   const id = rest.slice(1)
   const entry = ModelCatalog.entryById(view, options, id)
   return entry === null || !visible(entry)
     ? Errors.make("model_not_found", `Model '${id.slice(0, 120)}' is not offered: see GET /v1/models.`)
-    : messages ? ModelLists.messagesModel(entry) : entry
+    : format === "messages" ? ModelLists.messagesModel(entry) : entry
 })
 
 /** `subtype`: which models of the type; one that does not say its own is in each list. */
@@ -60,17 +62,17 @@ const native = (entry: ModelCatalog.ModelEntry): GenerateModels.Model => ({
 const autoCandidates = Question.make({ prefix: "/v1/auto-combo/" }, ({ rest }, _visible, { inference: { request, router }, key }) =>
   AutoCandidates.candidatesOf(router(), rest.slice(0, -"/candidates".length), key, request.now()))
 
-const generateErrors = { prefix: "/v1beta/models", errorBody: generateContent.errorBody }
-
-/** GET /v1beta/models and one entry. */
-const nativeModels = Question.make(generateErrors, ({ options, rest, view }, visible) => {
+/** The list of Google's clients, and one entry of it. */
+const nativeAnswer = ({ options, rest, view }: Question.Asked, visible: (entry: ModelCatalog.ModelEntry) => boolean) => {
   if (rest === "") return GenerateModels.modelList(conversational(view, options).filter(visible).map(native))
   const id = GenerateModels.modelIdOf(rest.slice(1))
   const entry = ModelCatalog.entryById(view, options, id)
   return entry === null || !visible(entry)
     ? Errors.make("model_not_found", `Model '${id.slice(0, 120)}' is not offered: see GET /v1beta/models.`)
     : GenerateModels.modelEntry(native(entry))
-})
+}
+
+const nativeModels = Question.make({ prefix: "/v1beta/models", errorBody: generateContent.errorBody }, nativeAnswer)
 
 const local = (entry: ModelCatalog.ModelEntry): Tags.ListedModel => ({
   id: entry.id,

@@ -19,6 +19,7 @@ import * as Pages from "#src/platform/gate/pages.ts"
 import { catalogView } from "#src/routing/models/catalogView.ts"
 import * as ModelCatalog from "#src/routing/models/modelCatalog.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
+import { client as generateContentClient } from "#src/wire/generateContent/index.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { client as messagesClient } from "#src/wire/messages/index.ts"
 
@@ -30,12 +31,20 @@ export interface Asked {
   readonly rest: string
   /** The JSON object of a request that has one. */
   readonly body: Readonly<Record<string, unknown>>
-  /** The client uses the messages format. */
-  readonly messages: boolean
+  /** The format that the client reads. */
+  readonly format: Format
 }
 
-/** What the messages vendor's SDKs send with every call, and no other client. */
-const speaksMessages = (request: HttpServerRequest.HttpServerRequest): boolean => request.headers["anthropic-version"] !== undefined
+/** Formats that lists of one path are told in; the first is that of clients that name none. */
+export type Format = "chat-completions" | "messages" | "generateContent"
+
+const errorBodies: Readonly<Record<Format, (error: PublicError) => string>> = {
+  "chat-completions": errorBody, "messages": messagesClient.errorBody, "generateContent": generateContentClient.errorBody
+}
+
+/** By the headers that a vendor's SDKs send with every call, and no other client. */
+const formatOf = ({ headers }: HttpServerRequest.HttpServerRequest): Format =>
+  headers["anthropic-version"] !== undefined ? "messages" : headers["x-goog-api-client"] !== undefined ? "generateContent" : "chat-completions"
 
 const pathRest = (url: string, prefix: string): string => {
   const path = url.split("?", 1)[0] as string
@@ -56,8 +65,8 @@ export interface Place {
   readonly prefix: string
   /** How errors are written for this list's clients. */
   readonly errorBody?: (error: PublicError) => string
-  /** The list is also served to clients of the messages format, in their shape. */
-  readonly forMessages?: boolean
+  /** The list is told to each vendor's SDKs in their own format. */
+  readonly perFormat?: boolean
   /** Which segment of the path is the key. */
   readonly tokenAt?: number
   /** The question stands in the body. */
@@ -76,11 +85,11 @@ const bodyOf = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<Rea
   })
 
 /** One question to the catalogue: admission as for inference, then a pure answer over the snapshot. */
-export const make = ({ errorBody: ownErrors = errorBody, forMessages, prefix, takesBody, tokenAt }: Place, answer: (asked: Asked, visible: (entry: ModelCatalog.ModelEntry) => boolean, caller: Caller) => object | PublicError) =>
+export const make = ({ errorBody: ownErrors, perFormat, prefix, takesBody, tokenAt }: Place, answer: (asked: Asked, visible: (entry: ModelCatalog.ModelEntry) => boolean, caller: Caller) => object | PublicError) =>
   Effect.gen(function*() {
     const request = yield* HttpServerRequest.HttpServerRequest
-    const messages = forMessages === true && speaksMessages(request)
-    const errorText = messages ? messagesClient.errorBody : ownErrors
+    const format = perFormat === true ? formatOf(request) : "chat-completions"
+    const errorText = ownErrors ?? errorBodies[format]
     const inference = yield* Inference
     const { admission } = inference
     const configuration = yield* Configuration
@@ -113,7 +122,7 @@ export const make = ({ errorBody: ownErrors = errorBody, forMessages, prefix, ta
       query,
       rest: pathRest(request.url, prefix),
       body,
-      messages
+      format
     }, (entry) => key === null || inference.router().admits(key, entry.id), { key, inference })
     if (result instanceof PublicError) {
       return HttpServerResponse.text(errorText(result), { status: result.status, contentType: "application/json", headers: record(GatewayHeaders.ofError(tags, result, 0)) })

@@ -95,11 +95,14 @@ describe.each(families.map((family) => ({ family, name: family.name })))("toward
 })
 
 describe("beside the conversations", () => {
-  it("models.list and models.get show models of every family", async () => {
-    const names: Array<string | undefined> = []
-    for await (const model of await ai.models.list()) names.push(model.name)
-    for (const prefix of ["chat", "msgs", "resp"]) expect(names).toContain(`models/${prefix}/listed`)
-    expect(await ai.models.get({ model: "msgs/listed" })).toMatchObject({ name: "models/msgs/listed" })
-    await expect(ai.models.get({ model: "msgs/none" })).rejects.toMatchObject({ status: 404 })
+  it("models.list and models.get show models of every family, also to a client that names no version", async () => {
+    for (const reader of [ai, plainClient(matrix.url, matrix.key)]) {
+      const names: Array<string | undefined> = []
+      for await (const model of await reader.models.list()) names.push(model.name)
+      for (const prefix of ["chat", "msgs", "resp"]) expect(names).toContain(`models/${prefix}/listed`)
+      expect(await reader.models.get({ model: "msgs/listed" })).toMatchObject({ name: "models/msgs/listed" })
+      await expect(reader.models.get({ model: "msgs/none" })).rejects.toMatchObject({ status: 404, message: expect.stringContaining("\"status\":\"NOT_FOUND\"") as unknown })
+      await expect(plainClient(matrix.url, "sk-unknown").models.list()).rejects.toMatchObject({ status: 401, message: expect.stringContaining("\"status\":\"UNAUTHENTICATED\"") as unknown })
+    }
   })
 })
