@@ -239,6 +239,10 @@ export interface Extra {
   readonly field: string
   readonly weight: "essential" | "hint"
   readonly value: unknown
+  /** Messages are stored under it at the client's vendor. */
+  readonly holdsMessages?: true
+  /** Members of a refusal beside its message: the vendor's clients act on them. */
+  readonly refusal?: Readonly<Record<string, unknown>>
 }
 
 export interface Conversation {

@@ -15,8 +15,18 @@ export const none: GenerationSettings = {
 export const invalid = (param: string, message: string): PublicError => Errors.make("bad_request", message, { extra: { param } })
 
 /** A field that the target cannot say and without which the answer would be another one: 400 that names it. */
-export const unsayable = (param: string, why: string): PublicError =>
-  Errors.make("capability_unsupported", `Field '${param}' cannot be sent to this model: ${why}`, { extra: { param } })
+export const unsayable = (param: string, why: string, more?: Extra["refusal"]): PublicError =>
+  Errors.make("capability_unsupported", `Field '${param}' cannot be sent to this model: ${why}`, { extra: { param, ...more } })
+
+/** Why an essential field is refused. */
+const refusal = ({ field, holdsMessages, refusal: more }: Extra, why: string): PublicError =>
+  unsayable(field, holdsMessages === true ? "the messages that it stands for are not stored here. Send all messages, and leave it out." : why, more)
+
+/** The refusal of a field that stands for messages; null where all are there. */
+export const missingMessages = ({ extras }: Conversation): PublicError | null => {
+  const found = extras.find(({ holdsMessages, weight }) => holdsMessages === true && weight === "essential")
+  return found === undefined ? null : refusal(found, "")
+}
 
 /** Runs a reader that throws a `PublicError` at the first mistake. */
 export const reading = <A>(read: () => A): A | PublicError => {
@@ -43,7 +53,7 @@ export class Omitted {
   /** Leaves out every hint of the client's own format and refuses the first essential field. */
   extras(extras: ReadonlyArray<Extra>, why: string): void {
     for (const extra of extras) {
-      if (extra.weight === "essential") throw unsayable(extra.field, why)
+      if (extra.weight === "essential") throw refusal(extra, why)
       this.add(extra.field)
     }
   }

@@ -3,7 +3,7 @@
  * words about a request the client never wrote.
  */
 import type { Conversation, ContentPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
-import { invalid } from "#src/wire/neutral/settings.ts"
+import { invalid, missingMessages } from "#src/wire/neutral/settings.ts"
 
 /** What stands for the result of a call that the client never answered. */
 export const missingResult = "[No response was given for this tool call.]"
@@ -42,7 +42,7 @@ export const paired = (conversation: Conversation, added: (field: string) => voi
       for (const part of turn.parts) {
         if (part.kind !== "toolResult") continue
         if (open === null || !open.has(part.id)) {
-          throw invalid(turn.path, `${turn.path} holds a tool result for '${clip(part.id)}', but no call of that id precedes it.`)
+          throw missingMessages(conversation) ?? invalid(turn.path, `${turn.path} holds a tool result for '${clip(part.id)}', but no call of that id precedes it.`)
         }
         if (results.has(part.id)) throw invalid(turn.path, `${turn.path} answers tool call '${clip(part.id)}' a second time.`)
         results.set(part.id, part)

@@ -1,4 +1,4 @@
-import type Anthropic from "@anthropic-ai/sdk"
+import Anthropic from "@anthropic-ai/sdk"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { families, type Matrix, startMatrix } from "#test/support/families.ts"
 import { anthropic, client } from "./anthropic.driver.ts"
@@ -94,6 +94,35 @@ describe.each(families.map((family) => ({ family, name: family.name })))("toward
     }
     await create()
     expect(JSON.stringify((await matrix.entries(model.name))[0]?.body)).toContain(url)
+  })
+})
+
+describe.each(families.filter(({ name }) => name !== "messages").map((family) => ({ family, name: family.name })))("towards $name, which holds no threads", ({ family }) => {
+  const scripts = [
+    { toolCalls: [{ name: "get_weather", arguments: { city: "Bern" } }], ...(family.name === "chat-completions" ? {} : { reasoning: "Hm." }) }, { text: "Sunny." }
+  ]
+
+  it("the client's own loop of tools sends its whole conversation and runs to its end", async () => {
+    for (const stream of [false, true]) {
+      const model = await matrix.model(family, face, `runner-${stream}`, ...scripts)
+      const runner = claude.beta.messages.toolRunner({
+        model: model.id, max_tokens: 2_000, stream, messages: say("Weather?"),
+        tools: [{ name: "get_weather", input_schema: { type: "object", properties: { city: { type: "string" } } }, parse: (input: unknown) => input, run: () => "ok" }]
+      })
+      expect((await runner.runUntilDone()).content).toContainEqual(expect.objectContaining({ type: "text", text: "Sunny." }))
+      expect((await matrix.arrived(family, model.name)).map((seen) => [seen.user, seen.results.map((result) => result.text)])).toEqual([[["Weather?"], []], [["Weather?"], ["ok"]]])
+    }
+  })
+
+  it("a thread of the client is refused by its own error, or goes on without", async () => {
+    const model = await matrix.model(family, face, "thread")
+    const strict = claude.beta.messages.thread({ model: model.id, max_tokens: 100 })
+    await strict.send({ role: "user", content: "one" })
+    await expect(strict.send({ role: "user", content: "two" })).rejects.toBeInstanceOf(Anthropic.ThreadUnsupportedRequestError)
+    const easy = claude.beta.messages.thread({ model: model.id, max_tokens: 100, unsupportedRequestBehavior: "continue_unthreaded" })
+    await easy.send({ role: "user", content: "one" })
+    await easy.send({ role: "user", content: "two" })
+    expect((await matrix.arrived(family, model.name)).at(-1)?.user).toEqual(["one", "two"])
   })
 })
 

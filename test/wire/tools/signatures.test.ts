@@ -113,11 +113,26 @@ describe("what only looks like a signature", () => {
   })
 })
 
+describe("messages that are stored at the client's vendor", () => {
+  const result = { type: "function_call_output", call_id: "call_1", output: "42" }
+  it.each([
+    ["an earlier response", { previous_response_id: "resp_elsewhere", input: [result] }, "previous_response_id"],
+    ["a conversation", { conversation: "conv_elsewhere", input: [result] }, "conversation"],
+    ["a prompt", { prompt: { id: "pmpt_1" } }, "prompt"]
+  ])("are the reason of a refusal: %s", (_name, body, param) => {
+    for (const name of ["chat-completions", "messages", "generateContent", "local-model-server"] as const) {
+      expect(encode("responses", name, body), name).toMatchObject({ status: 400, code: "capability_unsupported", message: expect.stringContaining("not stored here") as unknown, extra: { param } })
+    }
+  })
+})
+
 describe("a thread whose earlier messages are at the vendor's", () => {
   const body = { max_tokens: 100, messages: [{ role: "user", content: "And?" }], thread: { type: "continue", id: "thread_1" } }
   it("is refused by families that do not have them, and passes as it is to its own", () => {
     for (const name of ["chat-completions", "responses", "generateContent", "local-model-server"] as const) {
       expect(encode("messages", name, body), name).toMatchObject({ status: 400, extra: { param: "thread" } })
+      const result = { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "42" }] }
+      expect(encode("messages", name, { ...body, messages: [result] }), name).toMatchObject({ extra: { param: "thread", details: { error_code: "thread_unsupported_request" } } })
       expect(encode("messages", name, { ...body, thread: { type: "start" } }), name).toMatchObject({ omitted: expect.arrayContaining(["thread"]) as unknown })
     }
     expect(family("messages").passThroughEdits({ ...body, model: "claude-sonnet-4-5" }, traits("messages"))).toEqual([])

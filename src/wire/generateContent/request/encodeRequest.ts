@@ -5,7 +5,7 @@ import { parseRecord } from "#src/wire/json/json.ts"
 import { JsonWriter } from "#src/wire/json/JsonWriter.ts"
 import { wrappedTool } from "#src/wire/neutral/freeform.ts"
 import { foreign } from "#src/wire/neutral/foreign.ts"
-import { invalid, nameOf, Omitted, reading, unsayable } from "#src/wire/neutral/settings.ts"
+import { invalid, missingMessages, nameOf, Omitted, reading, unsayable } from "#src/wire/neutral/settings.ts"
 import { merged, paired } from "#src/wire/neutral/toolPairs.ts"
 import type { EncodedRequest, TargetTraits } from "#src/wire/WireFormat.ts"
 import { wireMedium } from "./media.ts"
@@ -64,7 +64,7 @@ const contentsOf = (turns: ReadonlyArray<Turn>, context: Context): ReadonlyArray
   if (contents.length === 0 && system.length > 0) contents.push({ role: "user", parts: system.splice(0) })
   if (contents.length === 0) {
     const at = context.conversation.turns[0]?.path ?? "contents"
-    throw invalid(at, `${at} holds nothing that could be sent.`)
+    throw missingMessages(context.conversation) ?? invalid(at, `${at} holds nothing that could be sent.`)
   }
   return [`"contents":${context.json.write(contents)}`, ...(system.length > 0 ? [`"systemInstruction":${JSON.stringify({ parts: system })}`] : [])]
 }

@@ -136,7 +136,8 @@ const noteOthers = (body: Body, note: Note): void => {
   for (const field of Object.keys(body)) {
     const value = body[field]
     if (value === undefined || value === null) continue
-    if (!readFields.has(field)) note({ field, weight: essentialFields.has(field) || continues(field, value) ? "essential" : "hint", value })
+    if (continues(field, value)) note({ field, weight: "essential", value, holdsMessages: true, refusal: unthreaded })
+    else if (!readFields.has(field)) note({ field, weight: essentialFields.has(field) ? "essential" : "hint", value })
     else if (field === "metadata" || field === "output_config") noteMembers(field, value, note)
   }
 }
@@ -145,6 +146,9 @@ const beginnings: ReadonlySet<unknown> = new Set(["start", "new", "create"])
 
 /** A continued thread: its earlier messages are stored at the vendor, and without them the question is another one. */
 const continues = (field: string, value: unknown): boolean => field === "thread" && !(Json.isRecord(value) && beginnings.has(value["type"]))
+
+/** What its SDK reads: it then sends the whole conversation by itself. */
+const unthreaded = { details: { error_code: "thread_unsupported_request" } }
 
 const readMembers = new Set(["user_id", "effort", "format"])
 

@@ -4,7 +4,7 @@ import type { JsonWriter } from "#src/wire/json/JsonWriter.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as Carriers from "#src/wire/messages/carriers.ts"
 import { isMadeUp } from "#src/wire/messages/citations.ts"
-import { invalid, type Omitted, unsayable } from "#src/wire/neutral/settings.ts"
+import { invalid, missingMessages, type Omitted, unsayable } from "#src/wire/neutral/settings.ts"
 
 /** What the encoders of one request share. */
 export interface TurnContext {
@@ -238,7 +238,7 @@ export const encodeTurns = (turns: ReadonlyArray<Turn>, at: TurnContext, instruc
   const system = systemOf(turns, at, instruction)
   if (messages.length === 0) {
     // The vendor answers messages, not a system prompt alone.
-    if (system.length === 0) throw invalid(at.conversation.turns[0]?.path ?? "messages", "The request holds no text that the model could answer.")
+    if (system.length === 0) throw missingMessages(at.conversation) ?? invalid(at.conversation.turns[0]?.path ?? "messages", "The request holds no text that the model could answer.")
     for (const turn of turns) at.omitted.add(`${turn.path}.role`)
     return { system: null, messages: [{ role: "user", content: system }] }
   }

@@ -168,9 +168,6 @@ export const encryptedInclude = "reasoning.encrypted_content"
 const readFields = new Set([...Object.keys(WireResponses.Request.fields), "stream_options"])
 readFields.delete("previous_response_id")
 
-/** Without these the model would be asked something else. */
-const essentialFields = new Set(["previous_response_id", "conversation", "prompt"])
-
 /** Members of `text` and `reasoning` that are read. */
 const readMembers = new Set(["format", "verbosity", "effort", "summary", "generate_summary"])
 
@@ -181,7 +178,8 @@ const noteOthers = (body: Body, extras: Array<Extra>): void => {
     if (!readFields.has(field)) {
       // The vendor's default is no wish.
       if (field === "truncation" && value === "disabled") continue
-      extras.push({ field, weight: essentialFields.has(field) ? "essential" : "hint", value })
+      // Without what is elsewhere the model would be asked something else.
+      extras.push(inputElsewhere.includes(field) ? { field, weight: "essential", value, holdsMessages: true } : { field, weight: "hint", value })
     } else if (field === "include" && Array.isArray(value)) {
       // Log probabilities and encrypted reasoning are given in any case.
       const rest = value.filter((one) => one !== logprobsInclude && one !== encryptedInclude)
