@@ -103,6 +103,22 @@ describe("the tier that was served counts, not the one that was asked for", () =
   })
 })
 
+describe("an answer names the tier in the words of its client's format", () => {
+  const ways: ReadonlyArray<readonly [face: FormatName, family: string, asked: string, told: string | undefined]> = [
+    ["messages", "chat-completions", "default", "standard"], ["messages", "chat-completions", "priority", "priority"], ["messages", "chat-completions", "fast", "priority"],
+    ["messages", "chat-completions", "flex", undefined], ["messages", "responses", "default", "standard"],
+    ["responses", "messages", "auto", "default"], ["responses", "messages", "flex", "default"], ["responses", "local-model-server", "flex", "default"],
+    ["responses", "chat-completions", "flex", "flex"], ["responses", "chat-completions", "fast", "fast"],
+    ["chat-completions", "messages", "auto", "default"], ["chat-completions", "responses", "fast", "fast"]
+  ]
+  const told = (text: string): ReadonlyArray<string | undefined> => [...new Set([...text.matchAll(/"service_tier":\s*"(\w+)"/g)].map(([, word]) => word))]
+  it.each(ways.flatMap((way) => [false, true].map((stream) => [...way, stream] as const)))("%s of %s, asked for %s: %s, stream %s", async (face, name, asked, word, stream) => {
+    const model = await matrix.model(families.find((one) => one.name === name)!, face, `word-${face}-${asked}-${stream}`)
+    const reply = await Http.send(matrix.url, callOf(face, model.id, asked, stream))
+    expect([reply.status, told(reply.text)]).toEqual([200, word === undefined ? [] : [word]])
+  })
+})
+
 it("a line of a batch that asks for flex costs half", async () => {
   const { operator } = matrix.gateway
   await operator.price(matrix.providers.get("chat")!, "tier-batch", price)

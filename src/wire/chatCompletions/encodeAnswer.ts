@@ -4,12 +4,13 @@ import { writeAnnotation } from "#src/wire/chatCompletions/annotations.ts"
 import { writeFinish } from "#src/wire/chatCompletions/finish.ts"
 import { urlOf } from "#src/wire/chatCompletions/request/media.ts"
 import { callDetail, extraContent, sealed, writeDetails } from "#src/wire/chatCompletions/reasoning.ts"
+import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
 
 type Out = Readonly<Record<string, unknown>>
 
 export const encodeAnswer = (answer: Answer, options: EncoderOptions): string => {
-  const tier = tierOf(answer.serviceTier)
+  const tier = ServiceTier.commonWord(answer.serviceTier)
   return JSON.stringify({
     id: idOf(answer.id, options),
     object: "chat.completion",
@@ -25,11 +26,6 @@ export const encodeAnswer = (answer: Answer, options: EncoderOptions): string =>
 /** The vendor's id when it is one of this format, else a new one. */
 export const idOf = (id: string | null, options: EncoderOptions): string =>
   id !== null && id.startsWith("chatcmpl-") ? id : `chatcmpl-${options.makeId()}`
-
-const tiers: ReadonlySet<string> = new Set(["auto", "default", "flex", "scale", "priority"])
-
-/** A tier in this format's words; null for one it does not know. */
-export const tierOf = (tier: string | null): string | null => tier === null ? null : tiers.has(tier) ? tier : tier === "standard" ? "default" : null
 
 /** Usage in the vendor's shape. */
 export const writeUsage = (usage: TokenUsage): Out => ({

@@ -4,6 +4,7 @@ import * as Carriers from "#src/wire/messages/carriers.ts"
 import { citationOf } from "#src/wire/messages/citations.ts"
 import { inputJson } from "#src/wire/messages/request/encodeTurns.ts"
 import { stopReasonOf, wireUsage } from "#src/wire/messages/usage.ts"
+import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 import * as Signatures from "#src/wire/signatures.ts"
 import type { ClientCodec } from "#src/wire/WireFormat.ts"
 
@@ -14,13 +15,14 @@ export const encodeAnswer: ClientCodec["encodeAnswer"] = (answer, options) => {
   const choice = answer.choices[0]
   const calls = choice?.parts.some((part) => part.kind === "toolCall") === true
   const refused = choice?.finish === "stop" && choice.parts.some((part) => part.kind === "refusal")
+  const tier = ServiceTier.messagesWord(answer.serviceTier)
   const head = JSON.stringify({ id: messageId(answer.id, options.makeId), type: "message", role: "assistant", model: answer.model ?? options.model })
   const tail = JSON.stringify({
     stop_reason: refused ? "refusal" : stopReasonOf(choice?.finish ?? null, calls),
     stop_sequence: choice?.stopSequence ?? null,
     usage: {
       ...wireUsage(answer.usage ?? { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, reasoning: 0 }),
-      ...(answer.serviceTier === null ? {} : { service_tier: answer.serviceTier })
+      ...(tier === null ? {} : { service_tier: tier })
     }
   })
   return `${head.slice(0, -1)},"content":[${choice === undefined ? "" : blocksOf(choice).join(",")}],${tail.slice(1)}`

@@ -1,4 +1,4 @@
-/** The service tier of an answer, where it has a price of its own. */
+/** The service tier of an answer: where it has a price of its own, and what each vendor calls it. */
 import type { ServiceTier } from "#schemas/Provider.ts"
 import type { TokenUsage } from "#schemas/wire/conversation.ts"
 
@@ -12,3 +12,16 @@ export const served = (usage: TokenUsage | null, word: unknown): TokenUsage | nu
   const tier = tierOf(word)
   return usage === null || tier === undefined ? usage : { ...usage, tier }
 }
+
+const commonWords: ReadonlySet<string> = new Set(["auto", "default", "flex", "scale", "priority", "fast"])
+
+/** In OpenAI's words; null for a tier that has none there. */
+export const commonWord = (tier: string | null): string | null => tier === null ? null : commonWords.has(tier) ? tier : tier === "standard" ? "default" : null
+
+/** In Anthropic's words, by its own and by OpenAI's. */
+const messagesWords: ReadonlyMap<string, string> = new Map([
+  ["standard", "standard"], ["priority", "priority"], ["batch", "batch"], ["default", "standard"], ["fast", "priority"]
+])
+
+/** In the words of the messages format; null for a tier that has none there. */
+export const messagesWord = (tier: string | null): string | null => tier === null ? null : messagesWords.get(tier) ?? null

@@ -6,11 +6,12 @@
  */
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 import { writeAnnotation } from "#src/wire/chatCompletions/annotations.ts"
-import { idOf, tierOf, writeAudio, writeImage, writeLogprobs, writeUsage } from "#src/wire/chatCompletions/encodeAnswer.ts"
+import { idOf, writeAudio, writeImage, writeLogprobs, writeUsage } from "#src/wire/chatCompletions/encodeAnswer.ts"
 import { errorFrames } from "#src/wire/chatCompletions/errors.ts"
 import { writeFinish } from "#src/wire/chatCompletions/finish.ts"
 import { callDetail, extraContent, formatOf, sealed } from "#src/wire/chatCompletions/reasoning.ts"
 import type { ClientError } from "#src/wire/errorObject.ts"
+import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 import { unescape } from "#src/wire/stream/literal.ts"
 import type { EncoderOptions, Literal, StreamEncoder, StreamHead } from "#src/wire/stream/StreamSink.ts"
 
@@ -77,7 +78,7 @@ export class ChatEncoder implements StreamEncoder {
   start(head: StreamHead): void {
     if (this.head !== "") return
     const { options } = this
-    const tier = tierOf(head.serviceTier)
+    const tier = ServiceTier.commonWord(head.serviceTier)
     const fields = {
       id: idOf(head.id, options),
       object: "chat.completion.chunk",

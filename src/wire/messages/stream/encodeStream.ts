@@ -7,6 +7,7 @@ import { citationOf } from "#src/wire/messages/citations.ts"
 import { mediaBlock, messageId, reasoningBlock } from "#src/wire/messages/encodeAnswer.ts"
 import { errorFrames } from "#src/wire/messages/errors.ts"
 import { stopReasonOf, wireUsage } from "#src/wire/messages/usage.ts"
+import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 import * as Signatures from "#src/wire/signatures.ts"
 import { escape } from "#src/wire/stream/literal.ts"
 import type { EncoderOptions, Literal, StreamEncoder, StreamHead } from "#src/wire/stream/StreamSink.ts"
@@ -199,9 +200,10 @@ export class MessagesEncoder implements StreamEncoder {
     const { head } = this
     if (head === null) return
     this.head = null
+    const tier = ServiceTier.messagesWord(head.serviceTier)
     const usage = {
       ...wireUsage(this.usage ?? nothingUsed),
-      ...(head.serviceTier === null ? {} : { service_tier: head.serviceTier })
+      ...(tier === null ? {} : { service_tier: tier })
     }
     this.write("message_start", `"message":${JSON.stringify({
       id: messageId(head.id, this.options.makeId), type: "message", role: "assistant", model: head.model ?? this.options.model, content: [],

@@ -10,7 +10,11 @@ import { CallItem, type ItemEvents, ImageItem, MessageItem, ReasoningItem } from
 import { namespacesOf, qualified, type QualifiedName } from "#src/wire/responses/request/namespaces.ts"
 import { callCarrier, sealed, textCarrier, unpack } from "#src/wire/responses/reasoning.ts"
 import { type ResponseFrame, frameOf, incompleteOf, responseJson, type Standing } from "#src/wire/responses/responseObject.ts"
+import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 import type { EncoderOptions, Literal, StreamEncoder, StreamHead } from "#src/wire/stream/StreamSink.ts"
+
+/** What served an answer whose provider names no tier, whatever was asked for. */
+const usualTier = "default"
 
 const noHead: StreamHead = { id: null, model: null, createdAt: null, serviceTier: null, systemFingerprint: null }
 
@@ -300,7 +304,8 @@ export class ResponsesEncoder implements StreamEncoder, ItemEvents {
   private makeFrame(head: StreamHead): ResponseFrame {
     const { options } = this
     const id = head.id !== null && head.id.startsWith("resp_") ? head.id : `resp_${this.unique}`
-    return frameOf(id, head, head.model ?? options.model, head.createdAt ?? options.now(), options.request)
+    const answered = { ...head, serviceTier: ServiceTier.commonWord(head.serviceTier) ?? usualTier }
+    return frameOf(id, answered, head.model ?? options.model, head.createdAt ?? options.now(), options.request)
   }
 
   private standing(status: Standing["status"]): Standing {
