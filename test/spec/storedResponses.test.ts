@@ -154,6 +154,17 @@ describe("a response made in the background", () => {
     expect(await openai.responses.cancel(id)).toMatchObject({ status: "cancelled" })
   })
 
+  it.each(["lab/bg-streamed", "own/bg-streamed", "msg/bg-streamed"])("of %s that is streamed is kept, too, unless its key keeps nothing", async (model) => {
+    const last = async (client: OpenAI, more: Body) => {
+      const response = await client.responses.stream({ model, background: true, input: "streamed", ...more }).finalResponse()
+      return client.responses.retrieve(response.id).then(({ status }) => status, ({ status }: { readonly status: number }) => status)
+    }
+    expect(await last(openai, {})).toBe("completed")
+    expect(await last(openai, { store: null })).toBe("completed")
+    const silent = new OpenAI({ baseURL: `${lab.gateway.url}/v1`, apiKey: (await lab.gateway.operator.createKey("silent", { noLog: true })).key, maxRetries: 0 })
+    expect(await last(silent, {})).toBe(404)
+  })
+
   it("must be stored: with store false it is refused by its name, and nothing is asked", async () => {
     const reply = await send("POST", "/v1/responses", { model: "lab/bg-unkept", background: true, store: false, input: "x" })
     expect([reply.status, errorIn(reply)]).toEqual([400, expect.objectContaining({ code: "unsupported_feature", param: "background" })])

@@ -56,7 +56,7 @@ export const layer = Layer.effect(PreviousResponses, Effect.gen(function*() {
     if (members === null) return done(body, nothing)
     const asked: Asked = { ...nothing, inBackground: isInBackground(members) }
     if (asked.inBackground && says(members, "store", "false")) return done(notStored, nothing)
-    const own = says(members, "background", "true") ? Members.write([...members].filter(([member]) => member !== "background")) : body
+    const own = says(members, "background", "true") ? inForeground(members, key?.policy.noLog !== true) : body
     const keyId = key === null ? null : key.id
     const id = Members.text(members.get(previous))
     const conversation = conversationIn(members)
@@ -78,6 +78,13 @@ export const layer = Layer.effect(PreviousResponses, Effect.gen(function*() {
   }
   return { expand, compact: (body, key, done) => expand(body, key, (made) => done(made instanceof PublicError ? made : Compaction.asked(made), nothing)) }
 }))
+
+/** The request as one that is answered at once. A stream is kept all the same, where that may be and the request does not say otherwise. */
+const inForeground = (members: Members.Members, mayKeep: boolean): Buffer => {
+  const keeps = mayKeep && says(members, "stream", "true") && (!members.has("store") || says(members, "store", "null"))
+  const others = [...members].filter(([member]) => member !== "background" && !(keeps && member === "store"))
+  return Members.write(keeps ? [...others, ["store", "true"]] : others)
+}
 
 /** The request with all that went before. An input that is neither a text nor a list is left for its own refusal. */
 const continued = (members: Members.Members, { input, response, status }: StoredResponse) => {
