@@ -179,6 +179,16 @@ describe("errors are the client's own classes", () => {
     }
   })
 
+  it("each names its request: by the provider's id where it has one, else by the gateway's", async () => {
+    const own = await failing(() => openai.chat.completions.create({ model: "no-such-model", messages: say("x") })) as InstanceType<typeof OpenAI.APIError>
+    expect([own.requestID, typeof own.requestID]).toEqual([own.headers?.get("x-gateway-request-id"), "string"])
+    const passed = await failing(() => openai.chat.completions.create({ model: "lab/error-422", messages: say("x") })) as InstanceType<typeof OpenAI.APIError>
+    expect([passed.requestID, passed.headers?.get("request-id")]).toEqual([passed.headers?.get("x-upstream-request-id"), passed.requestID])
+    expect(passed.requestID).toMatch(/^req_sim/)
+    await expect(openai.responses.retrieve("resp_none")).rejects.toMatchObject({ requestID: expect.any(String) as unknown })
+    await expect(openai.models.retrieve("lab/none")).rejects.toMatchObject({ requestID: expect.any(String) as unknown })
+  })
+
   it("an error inside a stream is thrown while it is read, after the content that came", async () => {
     let text = ""
     const error = await failing(async () => {

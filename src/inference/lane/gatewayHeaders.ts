@@ -166,5 +166,19 @@ export const ofError = (tags: RequestTags, error: PublicError, fallbackAttempts:
   if (error.code === "provider_circuit_open") headers.push("X-Gateway-Provider-Breaker", "open")
   headers.push(...TerminalErrors.headersOf(error))
   // Our own Retry-After knows of other targets too, so the upstream's stays behind.
-  return error.upstream === null ? headers : withUpstream(headers, error.upstream.headers.filter((_, i, all) => !/^retry-after/i.test(all[i - i % 2] as string)))
+  return withIds(
+    error.upstream === null ? headers : withUpstream(headers, error.upstream.headers.filter((_, i, all) => !/^retry-after/i.test(all[i - i % 2] as string))), tags.requestId
+  )
+}
+
+/** Where the vendors' SDKs look for the id of a request, which their errors show. */
+const idNames = ["x-request-id", "request-id"] as const
+
+const placeOf = (headers: ReadonlyArray<string>, name: string): number => headers.findIndex((one, i) => i % 2 === 0 && one === name)
+
+/** The upstream's id under both names, else the gateway's own. */
+const withIds = (headers: ReadonlyArray<string>, requestId: string): ReadonlyArray<string> => {
+  const place = Math.max(...idNames.map((name) => placeOf(headers, name)))
+  const id = place === -1 ? requestId : headers[place + 1] as string
+  return [...headers, ...idNames.flatMap((name) => placeOf(headers, name) === -1 ? [name, id] : [])]
 }

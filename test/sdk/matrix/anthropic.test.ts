@@ -135,6 +135,6 @@ describe("beside the conversations", () => {
 
   it("a refused stop sequence is the client's BadRequestError with the vendor's type", async () => {
     const error: unknown = await claude.messages.create({ model: "resp/gpt-5-x", max_tokens: 10, messages: say("x"), stop_sequences: ["x"] }).catch((cause: unknown) => cause)
-    expect(error).toMatchObject({ status: 400, error: { type: "error", error: { type: "invalid_request_error", message: expect.stringContaining("stop_sequences") as unknown } } })
+    expect(error).toMatchObject({ status: 400, requestID: expect.any(String) as unknown, error: { type: "error", error: { type: "invalid_request_error", message: expect.stringContaining("stop_sequences") as unknown } } })
   })
 })
