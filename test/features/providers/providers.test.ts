@@ -58,6 +58,8 @@ describe("connections", () => {
     const { create } = yield* signedIn
     assert.deepStrictEqual(fieldsOf(yield* create({ apiKey: "  " })), ["apiKey"])
     assert.deepStrictEqual(fieldsOf(yield* create({ apiKey: "sk-a\r\nx-injected: 1" })), ["apiKey"])
+    // Pasted with it: no header could carry them, so every call of the connection would fail.
+    for (const pasted of ["\u200bsk-a", "sk-a\u2026", "sk\u2013a", "sk-a\ud800"]) assert.deepStrictEqual(fieldsOf(yield* create({ apiKey: pasted })), ["apiKey"], pasted)
     assert.strictEqual((yield* create({ apiKey: ` ${CANARY}\n` })).status, 201)
     const local = yield* create({ provider: "ollama", apiKey: undefined })
     assert.strictEqual(at(local.json, "connection", "authType"), "none")
