@@ -62,12 +62,13 @@ export const run = <A, E>(command: Effect.Effect<A, E, Launcher>): void => {
   process.stdout.on("error", () => undefined)
   process.stderr.on("error", () => undefined)
 
-  // Holds the loop while the command waits for something that does not.
-  const alive = setInterval(() => undefined, 2 ** 30)
+  // Holds the loop while the command, or a pipe, waits for something that does not.
+  setInterval(() => undefined, 2 ** 30)
   let interrupt = (): void => undefined
+  let isOver = false
   const onSignal = (): void => {
     signals++
-    if (signals > 1) process.exit(exitCodes.interrupted)
+    if (signals > 1 || isOver) process.exit(exitCodes.interrupted)
     beginStop()
     interrupt()
   }
@@ -77,18 +78,24 @@ export const run = <A, E>(command: Effect.Effect<A, E, Launcher>): void => {
   const fiber = Effect.runFork(Effect.provideService(command, Launcher, launcher))
   interrupt = () => fiber.interruptUnsafe()
 
+  /** A pipe holds 64 KiB; what a command printed beyond waits for its reader. A service's last lines hold no stop up. */
+  const leave = (code: number): void => {
+    if (isService) process.exit(code)
+    isOver = true
+    process.stdout.write("", () => process.stderr.write("", () => process.exit(code)))
+  }
+
   fiber.addObserver((exit) => {
-    clearInterval(alive)
     if (Exit.isSuccess(exit)) {
       if (wantsRestart && signals === 0) {
         replaceProcess()
         process.exit(exitCodes.restart)
       }
-      process.exit(0)
+      return leave(0)
     }
     if (Cause.hasInterruptsOnly(exit.cause)) process.exit(isService && signals > 0 ? 0 : exitCodes.interrupted)
     const { exitCode, text } = explain(exit.cause)
     if (text !== "") process.stderr.write(`gateway: ${text}\n`)
-    process.exit(exitCode)
+    leave(exitCode)
   })
 }
