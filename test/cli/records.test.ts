@@ -2,11 +2,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { describe, expect, it } from "vitest"
-import { AuditStore, ConnectionStore } from "#actors/ports/Stores.ts"
+import { AuditStore, ConnectionStore, KeyStore } from "#actors/ports/Stores.ts"
 import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
 import * as Stores from "#src/Stores.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"
-import { connection } from "../suites/records.ts"
+import { apiKey, connection } from "../suites/records.ts"
 import { run } from "./support/command.ts"
 import { chat, initialised, migrated, serve } from "./support/dataDir.ts"
 
@@ -31,7 +31,7 @@ describe("gateway migrate", () => {
 const oldSecret = "the first master secret"
 const newSecret = "the second master secret"
 
-const withStores = <A, E>(dataDir: string, secret: string, use: Effect.Effect<A, E, ConnectionStore | AuditStore>) =>
+const withStores = <A, E>(dataDir: string, secret: string, use: Effect.Effect<A, E, ConnectionStore | AuditStore | KeyStore>) =>
   Effect.runPromise(Effect.provide(use, Stores.layer().pipe(
     Layer.provideMerge(PostgresClient.pgliteLayer({ dataDir })),
     Layer.provideMerge(Sealer.layer({ dataDir, secret: Redacted.make(secret) }))
@@ -135,6 +135,39 @@ describe("gateway keys", () => {
 
     const after = JSON.parse((await run(["keys", "list", "--json", ...where])).stdout) as { readonly keys: ReadonlyArray<{ readonly id: string }> }
     expect(after.keys.map((key) => key.id)).toEqual([second.id])
+  })
+})
+
+describe("gateway keys beside more than a thousand newer keys", () => {
+  const olderKeys = 3
+  const newerKeys = 1_000
+  const id = (index: number): string => `key-${index}`
+  const created = (index: number): string => new Date(Date.UTC(2026, 0, 1) + index * 1_000).toISOString()
+
+  it("lists all, and revokes an old one by its name, on the stores and over a running gateway", async () => {
+    const dataDir = await migrated()
+    const where = ["--data-dir", dataDir]
+    await withStores(dataDir, newSecret, Effect.flatMap(KeyStore, (store) => Effect.forEach(
+      Array.from({ length: olderKeys + newerKeys }, (_, index) => index),
+      (index) => store.insert(apiKey({ id: id(index), name: `team ${index}`, keyHash: `hash-${index}`, createdAt: created(index) })),
+      { discard: true }
+    )))
+    const secret = { GATEWAY_SECRET: newSecret }
+    const names = async (): Promise<ReadonlyArray<string>> => {
+      const { stdout } = await run(["keys", "list", "--json", ...where], { env: secret })
+      const { keys, total } = JSON.parse(stdout) as { readonly keys: ReadonlyArray<{ readonly name: string }>; readonly total: number }
+      expect(keys.length).toBe(total)
+      return keys.map(({ name }) => name)
+    }
+    const listed = await names()
+    expect([listed.length, listed[0], listed.at(-1)]).toEqual([olderKeys + newerKeys, "team 1002", "team 0"])
+    expect((await run(["keys", "revoke", "team 0", ...where], { env: secret })).stdout).toContain("is revoked")
+
+    const served = await serve(dataDir, { ...env, ...secret })
+    expect((await names()).at(-1)).toBe("team 1")
+    expect((await run(["keys", "revoke", "team 1", ...where], { env: secret })).stdout).toContain("is revoked")
+    expect((await names()).at(-1)).toBe("team 2")
+    await served.command.stop()
   })
 })
 

@@ -28,6 +28,7 @@ type Done<A> = Effect.Effect<A, Failure | Refusal | StoreError>
 
 export interface KeyDesk {
   readonly create: (name: string, policy: PolicyInput) => Done<Created>
-  readonly list: (limit: number) => Done<{ readonly keys: ReadonlyArray<Listed>; readonly total: number }>
+  /** One page, newest first. */
+  readonly list: (limit: number, offset: number) => Done<ReadonlyArray<Listed>>
   readonly remove: (id: string) => Done<void>
 }

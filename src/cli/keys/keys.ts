@@ -10,8 +10,8 @@ import * as RunningGateway from "#src/cli/RunningGateway.ts"
 import * as Table from "#src/cli/terminal/table.ts"
 import type { KeyDesk, Listed } from "./KeyDesk.ts"
 
-/** Keys shown at most. */
-const listMax = 1000
+/** Keys of one question. */
+const pageKeys = 1000
 
 /** A running gateway is asked, so that a change holds at once; else the stores are opened. */
 const withDesk = <A, E>(settings: Loaded, use: (desk: KeyDesk) => Effect.Effect<A, E>) =>
@@ -28,6 +28,16 @@ const withDesk = <A, E>(settings: Loaded, use: (desk: KeyDesk) => Effect.Effect<
     yield* Console.error(`(asking the gateway at ${url}, process ${running.pid})`)
     return yield* use(desk)
   })
+
+/** Every key, newest first; one that moves to the next page meanwhile counts once. */
+const everyKey = Effect.fnUntraced(function*(desk: KeyDesk) {
+  const found = new Map<string, Listed>()
+  for (let offset = 0;; offset += pageKeys) {
+    const page = yield* desk.list(pageKeys, offset)
+    for (const key of page) found.set(key.id, key)
+    if (page.length < pageKeys) return Array.from(found.values())
+  }
+})
 
 const units = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
@@ -69,7 +79,8 @@ const row = (key: Listed): string =>
 export const list = (options: Overrides & { readonly json: boolean }) =>
   Effect.gen(function*() {
     const settings = yield* load(options)
-    const { keys, total } = yield* withDesk(settings, (desk) => desk.list(listMax))
+    const keys = yield* withDesk(settings, everyKey)
+    const total = keys.length
     if (options.json) return yield* Console.log(JSON.stringify({ keys, total }))
     const table = Table.render(
       [{ title: "name" }, { title: "key" }, { title: "state" }, { title: "scopes" }, { title: "expires" }, { title: "last used" }, { title: "id" }],
@@ -86,7 +97,7 @@ export const revoke = (options: Overrides & { readonly key: string }) =>
   Effect.gen(function*() {
     const settings = yield* load(options)
     const removed = yield* withDesk(settings, (desk) => Effect.gen(function*() {
-      const { keys } = yield* desk.list(listMax)
+      const keys = yield* everyKey(desk)
       const byId = keys.find((key) => key.id === options.key)
       const found = byId === undefined ? keys.filter((key) => key.name === options.key) : [byId]
       const [only] = found

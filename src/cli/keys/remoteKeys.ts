@@ -18,8 +18,7 @@ const Page = Schema.Struct({
     expiresAt: Schema.NullOr(Schema.String),
     createdAt: Schema.String,
     lastUsedAt: Schema.NullOr(Schema.String)
-  })),
-  total: Schema.Int
+  }))
 })
 
 const decoding = <A>(schema: Schema.Decoder<A>, what: string) => {
@@ -39,7 +38,7 @@ export const make = Effect.fnUntraced(function*(settings: Loaded, url: string) {
   const call = yield* LocalHttp.make(settings, url)
   const desk: KeyDesk = {
     create: (name, policy) => Effect.flatMap(call("POST", "/api/keys", { name, ...policy }), created),
-    list: (limit) => Effect.flatMap(call("GET", `/api/keys?limit=${limit}`), page),
+    list: (limit, offset) => Effect.map(Effect.flatMap(call("GET", `/api/keys?limit=${limit}&offset=${offset}`), page), ({ keys }) => keys),
     remove: (id) => Effect.asVoid(call("DELETE", `/api/keys/${encodeURIComponent(id)}`))
   }
   return desk

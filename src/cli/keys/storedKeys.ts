@@ -55,7 +55,7 @@ export const withStoredKeys = <A, E>(settings: Loaded, use: (desk: KeyDesk) => E
     return yield* use({
       create: (name, policy) =>
         Effect.map(asCall(managed.create(name, policy)), ({ key, raw }) => ({ id: key.id, name: key.name, key: raw })),
-      list: (limit) => Effect.map(store.list(limit, 0), ({ keys, total }) => ({ keys: keys.map((key) => view(key, configuration.current())), total })),
+      list: (limit, offset) => Effect.map(store.list(limit, offset), ({ keys }) => keys.map((key) => view(key, configuration.current()))),
       remove: (id) => asCall(managed.remove(id))
     })
   }).pipe(Effect.provide(services(settings)))
