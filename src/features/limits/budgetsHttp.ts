@@ -15,8 +15,11 @@ import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import * as Surface from "#src/management/Surface.ts"
 
-/** Keys of one answer without `apiKeyId`. */
+/** Keys without a budget in one answer without `apiKeyId`: the newest. */
 const maxKeys = 1_000
+
+/** Permanent keys of the environment have no record. */
+const isPermanent = (apiKeyId: string): boolean => apiKeyId.startsWith("env:")
 
 const none = (apiKeyId: string): Budget => ({
   apiKeyId, dailyLimitUsd: 0, weeklyLimitUsd: 0, monthlyLimitUsd: 0, warningThreshold: 0.8, resetInterval: "daily", resetTime: "00:00",
@@ -88,14 +91,18 @@ export const layer = HttpApiBuilder.group(Surface.make(BudgetsGroup), "budgets",
     return yield* statusOf(apiKeyId, key?.name ?? null)
   })
 
+  /** The newest keys, and every key that has a budget: an older one, or one of the environment. */
   const all = Effect.gen(function*() {
     const { keys: rows } = yield* keys.list(maxKeys, 0)
-    return { budgets: yield* Effect.forEach(rows, (key) => statusOf(key.id, key.name), { concurrency: 4 }) }
+    const names = new Map<string, string | null>(rows.map(({ id, name }) => [id, name]))
+    const others = Array.from(limits.budgets().keys()).filter((id) => !names.has(id))
+    for (const { id, name } of yield* keys.some(others)) names.set(id, name)
+    for (const id of others) if (isPermanent(id)) names.set(id, null)
+    return { budgets: yield* Effect.forEach(names, ([id, name]) => statusOf(id, name), { concurrency: 4 }) }
   })
 
   const set = Effect.fnUntraced(function*({ apiKeyId, ...input }: BudgetInput) {
-    // Permanent keys of the environment have no record.
-    if (!apiKeyId.startsWith("env:") && (yield* keys.get(apiKeyId)) === null) return yield* Effect.fail(Refusal.invalidField("apiKeyId", "No such key"))
+    if (!isPermanent(apiKeyId) && (yield* keys.get(apiKeyId)) === null) return yield* Effect.fail(Refusal.invalidField("apiKeyId", "No such key"))
     const at = iso(yield* Clock.currentTimeMillis)
     const standing = (yield* store.list).find((budget) => budget.apiKeyId === apiKeyId)
     const budget: Budget = { ...none(apiKeyId), createdAt: at, ...standing, ...input, apiKeyId, updatedAt: at }
