@@ -5,13 +5,27 @@ import { describe, expect, it } from "vitest"
 import { version } from "#schemas/version.ts"
 import { emptyDirectory, root, run } from "./support/command.ts"
 
+const filesBelow = (folder: string, ending: string): ReadonlyArray<string> =>
+  fs.readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(ending)).map((file) => path.join(folder, file))
+
 describe("gateway --help", () => {
   it("names every command, and every command explains itself", async () => {
     const { code, stdout } = await run(["--help"])
     expect(code).toBe(0)
-    for (const name of ["serve", "sim", "migrate", "providers", "nodes", "combos", "usage", "logs", "chat", "keys", "rekey", "doctor", "password", "openapi", "docs", "bench"]) expect(stdout).toContain(`\n  ${name} `)
+    for (const name of ["serve", "sim", "mcp", "migrate", "providers", "nodes", "combos", "usage", "logs", "chat", "export", "keys", "rekey", "doctor", "password", "openapi", "docs", "bench"]) expect(stdout).toContain(`\n  ${name} `)
     const keys = await run(["keys", "create", "--help"])
     expect(keys.stdout).toContain("--scope")
+  })
+
+  it("names all commands that pages and the dashboard name, and docs/cli.md names all that it names", async () => {
+    const [, listed = ""] = (await run(["--help"])).stdout.split("SUBCOMMANDS\n")
+    const commands = [...listed.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name)
+    const named = (text: string) => new Set([...text.matchAll(/(?:(?:`|<code>)gateway|npm run (?:--silent )?gateway --|bin\/gateway) ([a-z]+)/g)].map(([, name]) => name))
+    const everything = filesBelow("docs", ".md").concat(filesBelow("dashboard", ".tsx"), "README.md", "AGENTS.md", "CONTRIBUTING.md").map((file) => fs.readFileSync(path.join(root, file), "utf8")).join("\n")
+    expect(commands.length).toBeGreaterThan(15)
+    expect([...named(everything)].filter((name) => !commands.includes(name))).toEqual([])
+    const page = named(fs.readFileSync(path.join(root, "docs/cli.md"), "utf8"))
+    expect(commands.filter((name) => !page.has(name))).toEqual([])
   })
 
   it("--version is the package's", async () => {

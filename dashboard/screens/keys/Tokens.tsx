@@ -38,7 +38,7 @@ export const Tokens = ({ onMade }: { readonly onMade: (token: string) => void })
   return (
     <Panel title="Access tokens" actions={<button type="button" className="button button-small" onClick={() => setMaking(true)}>Make an access token</button>}>
       <Loaded read={read} what="The access tokens" rows={1}>
-        {({ tokens }) => tokens.length === 0 ? <Empty icon="keys" title="No access token">A command line on another machine manages the gateway with one: <code>gateway connect</code>.</Empty> : (
+        {({ tokens }) => tokens.length === 0 ? <Empty icon="keys" title="No access token">A command line on another machine manages the gateway with one: <code>gateway usage --url https://… --token …</code>.</Empty> : (
           <Table label="Access tokens">
             <thead><tr><th scope="col">Name</th><th scope="col">Begins with</th><th scope="col">May</th><th scope="col">Used</th><th scope="col">Ends in</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
             <tbody>
