@@ -76,8 +76,8 @@ export class KeyStore extends Context.Service<KeyStore, {
   readonly get: (id: string) => Op<ApiKey | null>
   /** Those that exist, in no order. */
   readonly some: (ids: ReadonlyArray<string>) => Op<ReadonlyArray<ApiKey>>
-  /** Newest first. */
-  readonly list: (limit: number, offset: number) => Op<{ readonly keys: ReadonlyArray<ApiKey>; readonly total: number }>
+  /** Newest first; `search`: a part of the name, the id or the masked value, in any case. `total` counts all that fit. */
+  readonly list: (limit: number, offset: number, search?: string) => Op<{ readonly keys: ReadonlyArray<ApiKey>; readonly total: number }>
   readonly insert: (key: ApiKey) => Op<void>
   /** Only while the stored key is as it was at `seen`, its `updatedAt`; false when it is not, or gone. */
   readonly replace: (key: ApiKey, seen: string) => Op<boolean>

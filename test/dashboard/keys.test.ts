@@ -85,6 +85,29 @@ describe.skipIf(!canBrowse())("the dashboard's keys", () => {
     }
   })
 
+  it("are found by a part of their name, and paged, however many there are", async () => {
+    const made = Array.from({ length: 101 }, (_, index) => `bulk ${index + 1}`)
+    for (const name of made) await on.gateway.operator.createKey(name)
+    const page = await come("/keys")
+    const rows = page.getByRole("table", { name: "Keys" }).getByRole("row")
+    await page.getByText(/^1 to 100 of 10\d$/).waitFor()
+    expect(await rows.count()).toBe(101)
+    expect(await page.getByRole("button", { name: "Newer" }).isDisabled()).toBe(true)
+    await page.getByRole("button", { name: "Older" }).click()
+    await page.getByText(/^101 to 10\d of 10\d$/).waitFor()
+    await page.getByRole("button", { name: "Edit bulk 1", exact: true }).waitFor()
+    expect(await page.getByRole("button", { name: "Older" }).isDisabled()).toBe(true)
+
+    await page.getByLabel("Find").fill("BULK 100")
+    await page.getByText("1 to 1 of 1").waitFor()
+    expect([await rows.count(), new URL(page.url()).search]).toEqual([2, "?search=BULK+100"])
+    await page.getByRole("button", { name: "Delete bulk 100" }).click()
+    await page.getByRole("dialog").getByRole("button", { name: "Delete the key" }).click()
+    await page.getByText("No key fits").waitFor()
+    await page.getByRole("button", { name: "Show all" }).click()
+    await page.getByText(/^1 to 100 of 10\d$/).waitFor()
+  })
+
   it("beside tokens of command lines: made with a scope and an end, shown once, revoked at once", async () => {
     const page = await come("/keys")
     await page.getByRole("button", { name: "Make an access token" }).click()

@@ -47,6 +47,26 @@ export const suite = (name: string, layer: Layer.Layer<KeyStore>): void => {
         assert.deepStrictEqual(yield* store.list(2, 99), { keys: [], total: 5 })
       }))
 
+    it.effect("list finds a part of a name, an id or a masked value, in any case, and counts what fits", () =>
+      Effect.gen(function*() {
+        const store = yield* KeyStore
+        for (const key of (yield* store.list(1_000, 0)).keys) yield* store.remove(key.id)
+        const names = ["Team Ä", "100%_sure", "other"]
+        for (const [index, name] of names.entries()) {
+          yield* store.insert(apiKey({ id: `s-${index}`, keyHash: `s-${index}`, name, keyPrefix: `sk-pre${index}${index}`, keySuffix: `end${index}`, createdAt: at(index) }))
+        }
+        const found = Effect.fnUntraced(function*(search: string, limit = 10) {
+          const { keys, total } = yield* store.list(limit, 0, search)
+          return [total, ...keys.map((key) => key.id)]
+        })
+        assert.deepStrictEqual(yield* found("TEAM"), [1, "s-0"])
+        assert.deepStrictEqual(yield* found("%_"), [1, "s-1"])
+        assert.deepStrictEqual(yield* found("S-2"), [1, "s-2"])
+        assert.deepStrictEqual(yield* found("pre11****end1"), [1, "s-1"])
+        assert.deepStrictEqual(yield* found("s-", 2), [3, "s-2", "s-1"])
+        assert.deepStrictEqual(yield* found("nothing"), [0])
+      }))
+
     it.effect("touch moves the last use forward only", () =>
       Effect.gen(function*() {
         const store = yield* KeyStore

@@ -163,8 +163,9 @@ const keys = Layer.sync(KeyStore, () => {
     findByHash: (hash) => Effect.sync(() => own.all().find((key) => key.keyHash === asText(hash)) ?? null),
     get: (id) => Effect.sync(() => own.get(id)),
     some: (ids) => Effect.sync(() => own.all().filter((key) => ids.some((id) => asText(id) === key.id))),
-    list: (limit, offset) => Effect.sync(() => {
-      const sorted = own.all().sort((a, b) => orderOf(b.createdAt, a.createdAt) || orderOf(b.id, a.id))
+    list: (limit, offset, search = "") => Effect.sync(() => {
+      const fits = ({ id, keyPrefix, keySuffix, name }: ApiKey): boolean => `${name} ${id} ${keyPrefix}****${keySuffix}`.toLowerCase().includes(search.toLowerCase())
+      const sorted = own.all().filter(fits).sort((a, b) => orderOf(b.createdAt, a.createdAt) || orderOf(b.id, a.id))
       return { keys: sorted.slice(offset, offset + limit), total: sorted.length }
     }),
     insert: own.insert,

@@ -1,16 +1,16 @@
 /** Keys of clients: what each may do, for how much, and what it has spent. */
-import { Link } from "@tanstack/react-router"
+import { Link, useNavigate, useSearch } from "@tanstack/react-router"
 import { useState } from "react"
 import { call } from "../../api/call.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import type { Answer } from "../../api/contract.ts"
-import { money } from "../../format/numbers.ts"
+import { count, money } from "../../format/numbers.ts"
 import { left } from "../../format/time.ts"
 import { Meter } from "../../parts/Bars.tsx"
 import { CodeBlock } from "../../parts/Copy.tsx"
 import { Confirm, Dialog } from "../../parts/Dialog.tsx"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
-import { Switch } from "../../parts/Field.tsx"
+import { Switch, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { useNow } from "../../parts/now.ts"
 import { Page, Panel } from "../../parts/Page.tsx"
@@ -25,7 +25,7 @@ import { type Key, sentenceOf } from "./sentence.ts"
 import { Tokens } from "./Tokens.tsx"
 
 const EVERY_MS = 10_000
-const MOST_KEYS = 1_000
+const ON_A_PAGE = 100
 
 type BudgetRow = Extract<Answer<"GET /api/usage/budget">, { readonly budgets: unknown }>["budgets"][number]
 
@@ -91,7 +91,11 @@ const Row = ({ acts, budget, value }: { readonly value: Key; readonly budget: Bu
 type Open = { readonly what: "edit" | "budget" | "renew" | "delete"; readonly key: Key } | { readonly what: "make" } | { readonly what: "once"; readonly value: string } | null
 
 const Keys = () => {
-  const read = useRead("GET /api/keys", { query: { limit: MOST_KEYS } }, { everyMs: EVERY_MS })
+  const { page: pageText = "0", search = "" } = useSearch({ from: "/keys" })
+  const navigate = useNavigate({ from: "/keys" })
+  const page = Math.max(0, Math.floor(Number(pageText)) || 0)
+  const set = (change: { readonly page?: string; readonly search?: string }): void => void navigate({ search: Object.fromEntries(Object.entries({ search, page: "", ...change }).filter(([, value]) => value !== "")), replace: true })
+  const read = useRead("GET /api/keys", { query: { limit: ON_A_PAGE, offset: page * ON_A_PAGE, ...(search === "" ? {} : { search }) } }, { everyMs: EVERY_MS })
   const budgets = useRead("GET /api/usage/budget", {}, { everyMs: EVERY_MS })
   const [open, setOpen] = useState<Open>(null)
   const close = (): void => setOpen(null)
@@ -103,8 +107,14 @@ const Keys = () => {
     <Page title="Keys & budgets" lead={<>Programs call the gateway with these keys. A key without bounds may call every model. <Complete /></>} actions={make}>
       <Panel>
         <Loaded read={read} what="The keys">
-          {({ keys }) => keys.length === 0 ? <Empty icon="keys" title="No key yet" action={make}>While no key is required, programs on this machine may call without one. Require them under <Link to="/settings" search={{ search: "REQUIRE_API_KEY" }}>flags</Link>.</Empty> : (
-            <Table label="Keys">
+          {({ keys, total }) => keys.length === 0 && page === 0 && search === "" ? <Empty icon="keys" title="No key yet" action={make}>While no key is required, programs on this machine may call without one. Require them under <Link to="/settings" search={{ search: "REQUIRE_API_KEY" }}>flags</Link>.</Empty> : (
+            <>
+              <div className="panel-head">
+                <div className="filters"><TextField className="field-wide" label="Find" type="search" value={search} placeholder="Name, id or value" onChange={(value) => set({ search: value })} /></div>
+                <span className="muted small number">{keys.length === 0 ? "0" : `${count(page * ON_A_PAGE + 1)} to ${count(page * ON_A_PAGE + keys.length)}`} of {count(total)}</span>
+              </div>
+              {keys.length === 0 ? <Empty icon="search" title="No key fits" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : (
+              <Table label="Keys" isStale={read.isPlaceholderData}>
                 <thead><tr><th scope="col">Name</th><th scope="col">Value</th><th scope="col">State</th><th scope="col">Spent</th><th scope="col">Used</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
                 <tbody>
                   {keys.map((key) => (
@@ -117,6 +127,15 @@ const Keys = () => {
                   ))}
                 </tbody>
               </Table>
+              )}
+              {page === 0 && total <= ON_A_PAGE ? null : (
+                <div className="panel-head">
+                  <button type="button" className="button button-small" disabled={page === 0} onClick={() => set({ page: page === 1 ? "" : String(page - 1) })}>Newer</button>
+                  <span className="small muted number">Page {page + 1}</span>
+                  <button type="button" className="button button-small" disabled={(page + 1) * ON_A_PAGE >= total} onClick={() => set({ page: String(page + 1) })}>Older</button>
+                </div>
+              )}
+            </>
           )}
         </Loaded>
       </Panel>

@@ -53,10 +53,11 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
     some: (ids) => ids.length === 0
       ? Effect.succeed([])
       : run("some", Effect.flatMap(sql<Row>`SELECT ${columns} FROM api_keys WHERE ${sql.in("id", ids)}`, Effect.forEach(read))),
-    list: (limit, offset) =>
+    list: (limit, offset, search) =>
       run("list", Effect.gen(function*() {
-        const rows = yield* sql<Row>`SELECT ${columns} FROM api_keys ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`
-        const counts = yield* sql<{ readonly total: number }>`SELECT count(*) AS total FROM api_keys`
+        const fits = search === undefined ? sql`TRUE` : sql`strpos(lower(concat_ws(' ', name, id, key_prefix || '****' || key_suffix)), lower(${search})) > 0`
+        const rows = yield* sql<Row>`SELECT ${columns} FROM api_keys WHERE ${fits} ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`
+        const counts = yield* sql<{ readonly total: number }>`SELECT count(*) AS total FROM api_keys WHERE ${fits}`
         return { keys: yield* Effect.forEach(rows, read), total: counts[0]?.total ?? 0 }
       })),
     insert: (key) => run("insert", Effect.asVoid(Effect.suspend(() => sql`INSERT INTO api_keys ${sql.insert(sealed(key))}`))),

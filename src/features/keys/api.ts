@@ -89,9 +89,9 @@ const id = { id: Schema.String }
 /** API keys of clients. */
 export const KeysGroup = HttpApiGroup.make("keys").add(
   HttpApiEndpoint.get("list", "/api/keys", {
-    query: { limit: Schema.optionalKey(queryInteger(1, 1000)), offset: Schema.optionalKey(queryInteger(0, 1_000_000)) },
+    query: { limit: Schema.optionalKey(queryInteger(1, 1000)), offset: Schema.optionalKey(queryInteger(0, 1_000_000)), search: Schema.optionalKey(text(1, 200)) },
     success: Schema.Struct({ keys: Schema.Array(KeyView), total: Schema.Int, allowKeyReveal: Schema.Boolean })
-  }).annotate(Access, reads).annotate(OpenApi.Summary, "Keys, newest first, values masked"),
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "Keys, newest first, values masked; search: a part of the name, the id or the masked value"),
   HttpApiEndpoint.post("create", "/api/keys", {
     payload: Schema.Struct({ name: text(1, 200), key: opt(OwnKey), ...PolicyInput.fields }),
     success: Schema.Struct({ ...identity, /** The raw value, shown this once. */ key: Schema.String, owner: Owner, ...ApiKeyPolicy.fields })

@@ -52,7 +52,7 @@ export const layer = HttpApiBuilder.group(Surface.make(KeysGroup), "keys", Effec
   const viewOf = (key: ApiKey): KeyView => view(key, configuration.current())
   const owned = (id: string) => refuseOwned(configuration.current(), "key", id)
   return handlers.handleAll({
-    list: ({ query }) => answer(Effect.map(store.list(query.limit ?? PAGE, query.offset ?? 0), ({ keys, total }) => ({
+    list: ({ query }) => answer(Effect.map(store.list(query.limit ?? PAGE, query.offset ?? 0, query.search), ({ keys, total }) => ({
       keys: keys.map(viewOf), total, allowKeyReveal: flags.isOn("ALLOW_API_KEY_REVEAL")
     }))),
     create: ({ payload: { key: own, name, ...input } }) => answer(Effect.andThen(

@@ -45,6 +45,9 @@ describe("API keys", () => {
     const page = yield* ask("/api/keys?limit=2&offset=1", { cookie })
     assert.deepStrictEqual((at(page.json, "keys") as ReadonlyArray<{ name: string }>).map((key) => key.name), ["two", "one"])
     assert.strictEqual(at(page.json, "total"), 3)
+    const found = yield* ask("/api/keys?search=TW", { cookie })
+    assert.deepStrictEqual((at(found.json, "keys") as ReadonlyArray<{ name: string }>).map((key) => key.name), ["two"])
+    assert.strictEqual(at(found.json, "total"), 1)
   }))
 
   it.effect("allowedModels must be empty while modelAccessMode is all, and mean restricted when the mode is not said", () => Effect.gen(function*() {
