@@ -108,6 +108,13 @@ describe.skipIf(!canBrowse())("the dashboard's keys", () => {
     await page.getByText(/^1 to 100 of 10\d$/).waitFor()
   })
 
+  it("have names that can be read on a phone", async () => {
+    await on.gateway.operator.createKey("production")
+    const page = await come("/keys?search=production", { viewport: { width: 320, height: 640 } })
+    const name = page.getByRole("table", { name: "Keys" }).getByText("production", { exact: true })
+    expect(await name.evaluate((element) => element.getClientRects().length)).toBe(1)
+  })
+
   it("beside tokens of command lines: made with a scope and an end, shown once, revoked at once", async () => {
     const page = await come("/keys")
     await page.getByRole("button", { name: "Make an access token" }).click()
