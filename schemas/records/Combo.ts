@@ -150,7 +150,9 @@ export interface ComboConfig extends Schema.Schema.Type<typeof ComboConfig> {}
 /** One combo as stored. Times are ISO 8601 strings. */
 export const Combo = Schema.Struct({
   id: Schema.String,
-  name: Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_/.\-[\] ]{1,100}$/)),
+  name: Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_/.\-[\] ]{1,100}$/, {
+    message: "Expected 1 to 100 letters, digits, spaces, slashes, dots, dashes, underscores or square brackets"
+  })),
   description: Schema.NullOr(text(2_000)),
   models: Schema.Array(Step).check(Schema.isMaxLength(200)),
   strategy: Strategy,
@@ -160,7 +162,7 @@ export const Combo = Schema.Struct({
   tool_filter_regex: Schema.NullOr(text(1_000)),
   context_cache_protection: Schema.Boolean,
   context_length: Schema.NullOr(int(1_000, 2_000_000)),
-  dimensions: Schema.NullOr(Schema.String.check(Schema.isPattern(/^\d{1,6}$/))),
+  dimensions: Schema.NullOr(Schema.String.check(Schema.isPattern(/^\d{1,6}$/, { message: "Expected a number of at most 6 digits, as text" }))),
   isActive: Schema.Boolean,
   isHidden: Schema.Boolean,
   sortOrder: Schema.Int,

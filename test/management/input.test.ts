@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as HttpApi from "effect/http-api/HttpApi"
+import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import { ManagementApi } from "#src/ManagementApi.ts"
 import { Access } from "#schemas/api/Access.ts"
@@ -34,6 +35,33 @@ describe("words of a schema", () => {
       const other = one(others)
       assert.strictEqual(respell?.(other), other)
     }
+  })
+})
+
+/** The patterns of a schema that say no more than their expression. */
+const bare = (value: unknown, seen: Set<object> = new Set()): ReadonlyArray<string> => {
+  if (typeof value !== "object" && typeof value !== "function" || value === null || seen.has(value)) return []
+  seen.add(value)
+  const { expected, message } = value as { readonly expected?: unknown; readonly message?: unknown }
+  const own = typeof expected === "string" && expected.startsWith("a string matching the RegExp") && message === undefined ? [expected] : []
+  return own.concat(...(value instanceof Map ? [...value.values()] : Object.values(value)).map((each) => bare(each, seen)))
+}
+
+describe("a pattern of a management call", () => {
+  it("says in words what it wants", () => {
+    const seen = new Set<string>()
+    let endpoints = 0
+    HttpApi.reflect(ManagementApi, {
+      onGroup: () => {},
+      onEndpoint: ({ endpoint }) => {
+        endpoints++
+        const { headers, params, payload, query } = endpoint as unknown as Readonly<Record<string, unknown>>
+        for (const expected of bare([headers, params, payload, query].map((schemas) => schemas instanceof Map ? [...schemas.values()] : schemas))) seen.add(`${endpoint.method} ${endpoint.path}: ${expected}`)
+      }
+    })
+    assert.deepStrictEqual([...seen], [])
+    assert.isAbove(endpoints, 100)
+    assert.deepStrictEqual(bare(Schema.String.check(Schema.isPattern(/^a$/)).ast), ["a string matching the RegExp ^a$"])
   })
 })
 

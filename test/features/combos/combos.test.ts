@@ -82,6 +82,9 @@ describe("combos", () => {
     const first = yield* create({})
     const again = yield* create({})
     assert.deepStrictEqual([again.status, message(again)], [400, "Combo name already exists"])
+    assert.deepStrictEqual(at((yield* create({ name: "my combo!" })).json, "error", "details"), [
+      { field: "name", message: "Expected 1 to 100 letters, digits, spaces, slashes, dots, dashes, underscores or square brackets" }
+    ])
     for (const name of ["", " ", "a".repeat(101), "naïve", "a:b"]) assert.strictEqual((yield* create({ name })).status, 400, name)
     const other = yield* create({ name: "team/[big] v1.2-x_y" })
     assert.strictEqual(other.status, 201)
