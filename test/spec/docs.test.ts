@@ -107,6 +107,31 @@ const served = new Set(Object.entries(description.paths).flatMap(([place, method
 /** Their calls are the simulator's, or are listed because they are not served. */
 const elsewhere = ["docs/simulator.md", "docs/known-limits.md", "CHANGELOG.md"]
 
+const sourcesBelow = (folder: string): ReadonlyArray<string> =>
+  fs.readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts") && !file.startsWith("simulator")).map((file) => read(folder, file))
+const sources = ["actors", "schemas", "src"].flatMap(sourcesBelow).join("\n")
+const all = (text: string, pattern: RegExp): ReadonlyArray<string> => [...new Set([...text.matchAll(pattern)].map(([, name]) => (name ?? "").toLowerCase()))].toSorted()
+
+/** They travel between parts of the gateway itself, or switch what is not built. */
+const inner = [
+  "x-gateway-cli-token", "x-gateway-mcp-call", "x-gateway-mcp-transport", "x-gateway-disabled-guardrails", "x-gateway-modality-bridge", "x-gateway-no-memory"
+]
+
+describe("docs/headers.md and docs/metrics.md", () => {
+  it("have every header of the gateway, and no other", () => {
+    const known = all(sources, /["'`](x-gateway-[a-z-]+)["'`]/gi).filter((name) => !inner.includes(name))
+    expect(known.length).toBeGreaterThan(30)
+    expect(all(read("docs/headers.md"), /\b(x-gateway-[a-z-]+)/gi)).toEqual(known)
+  })
+
+  it("have every metric, and no other", () => {
+    const made = /(?:Metric\.\w+|#count|#histogram|counter|gauge|histogram|total)\(\s*"((?:gateway|process)_[a-z_]+)"|name: "((?:gateway|process)_[a-z_]+)", help/g
+    const known = [...new Set([...sources.matchAll(made)].map(([, called, named]) => called ?? named ?? ""))].toSorted()
+    expect(known.length).toBeGreaterThan(40)
+    expect(all(read("docs/metrics.md").replaceAll(blocks, ""), /`((?:gateway|process)_[a-z_]+)`/g)).toEqual(known)
+  })
+})
+
 describe("the checks of pages", () => {
   it("know the settings and the flags", () => {
     expect([known.has("GATEWAY_WORKERS"), known.has("REQUIRE_API_KEY"), known.has("OPENAI_API_KEY")]).toEqual([true, true, true])
