@@ -132,6 +132,20 @@ describe("docs/headers.md and docs/metrics.md", () => {
   })
 })
 
+/** Shell lines that ask a gateway, each with the lines that it goes on over. */
+const asked = (text: string): ReadonlyArray<string> =>
+  [...text.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block = ""]) => block.replaceAll("\\\n", " ").split("\n")).filter((line) => /\bcurl\b/.test(line))
+
+describe("commands of the pages", () => {
+  it("go on from the sign-in of README.md: one address, one file of cookies, and a credential for management", () => {
+    const lines = pages.filter((page) => page !== "docs/simulator.md").flatMap((page) => asked(read(page)).map((line) => `${page}: ${line}`))
+    expect(lines.length).toBeGreaterThan(15)
+    expect(lines.filter((line) => !/ '?(?:http:\/\/)?localhost:20128\//.test(line))).toEqual([])
+    expect(lines.filter((line) => / -b (?!jar\b)/.test(line))).toEqual([])
+    expect(lines.filter((line) => /localhost:20128\/api\/(?!auth\/login)/.test(line) && !/ -b jar\b|Authorization/i.test(line))).toEqual([])
+  })
+})
+
 describe("the checks of pages", () => {
   it("know the settings and the flags", () => {
     expect([known.has("GATEWAY_WORKERS"), known.has("REQUIRE_API_KEY"), known.has("OPENAI_API_KEY")]).toEqual([true, true, true])
