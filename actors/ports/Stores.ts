@@ -1,6 +1,7 @@
 /**
  * The record stores: one small port per table, durable and dull. Ids and times come from the caller, so that a store
- * never invents anything. `src/postgres` implements them for Postgres and embedded PGlite; `test/suites` holds one suite each.
+ * never invents anything. The features implement them over `src/platform/postgres`, for Postgres and embedded PGlite; `test/suites` holds one
+ * suite each.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"

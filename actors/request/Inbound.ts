@@ -13,7 +13,7 @@ import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import type { Units } from "#schemas/records/Units.ts"
 
-/** The client as the actor needs it; `src/server`'s Exchange has this shape. */
+/** The client as the actor needs it; the Exchange of `src/platform/server` has this shape. */
 export interface Client {
   readonly start: (status: number, headers: ReadonlyArray<string>) => void
   readonly relay: (chunk: Uint8Array) => boolean

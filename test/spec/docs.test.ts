@@ -136,6 +136,15 @@ describe("docs/headers.md and docs/metrics.md", () => {
 const asked = (text: string): ReadonlyArray<string> =>
   [...text.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block = ""]) => block.replaceAll("\\\n", " ").split("\n")).filter((line) => /\bcurl\b/.test(line))
 
+describe("comments", () => {
+  it("name only files that there are", () => {
+    const wrong = ["actors", "bench", "schemas", "src"].flatMap((folder) =>
+      fs.readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts")).flatMap((file) =>
+        missingPaths((read(folder, file).match(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm) ?? []).join("\n")).map((place) => `${folder}/${file}: ${place}`)))
+    expect(wrong).toEqual([])
+  })
+})
+
 describe("commands of the pages", () => {
   it("go on from the sign-in of README.md: one address, one file of cookies, and a credential for management", () => {
     const lines = pages.filter((page) => page !== "docs/simulator.md").flatMap((page) => asked(read(page)).map((line) => `${page}: ${line}`))

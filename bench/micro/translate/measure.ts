@@ -146,7 +146,7 @@ const traits: TargetTraits = {
   model: "target-model", stream: true, maxOutputTokens: 8192, reasoning: false, streamOptions: true, previousResponseId: "auto"
 }
 
-/** What a request costs from its bytes to the bytes that go upstream, as `src/http` does it. */
+/** What a request costs from its bytes to the bytes that go upstream, as the lane does it. */
 const translated = (face: ClientCodec, family: UpstreamCodec, body: Buffer): number => {
   const parsed = JSON.parse(body.toString("utf8")) as Record<string, unknown>
   if (Formats.isSame(face.name, family.name)) {
