@@ -27,6 +27,7 @@ import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
 import * as SharedStore from "#src/platform/redis/sharedStore.ts"
 import * as Fingerprint from "#src/platform/secrets/Fingerprint.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"
+import { exactPaths } from "#src/platform/server/ServerOptions.ts"
 import * as Spool from "#src/platform/spool/Spool.ts"
 import * as Otlp from "#src/platform/telemetry/Otlp.ts"
 import * as HttpUpstream from "#src/platform/upstream/HttpUpstream.ts"
@@ -89,7 +90,7 @@ const services = (settings: Values) => Feature.merged(Feature.parts(features, "s
 const endpoints = (settings: Values) => HttpRouter.serve(Layer.merge(Models.routes, Management.layer(inferenceRoutes)), {
   disableLogger: true,
   disableListenLog: true,
-  routerConfig: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false }
+  routerConfig: exactPaths
 }).pipe(Layer.provide(Layer.merge(KitServices.layerOf(settings), HttpServer.layerServices)))
 
 /** Everything behind the front door, which is open already; `compact` runs when all is loaded. */

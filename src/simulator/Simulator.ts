@@ -18,7 +18,7 @@ import { whenEnded } from "./control.ts"
 import { makeHandler } from "./handler.ts"
 import { Pacer } from "./Pacer.ts"
 import { Rules } from "./Rules.ts"
-import { decodeRules, decodeScript, type Rule, type Script } from "./Script.ts"
+import { decodeRules, decodeScript, type Rule } from "./Script.ts"
 import { type Options, resolve, type SimulatorSettings } from "./Settings.ts"
 import { type TruthEntry, type TruthFilter, type Summary, TruthLog } from "./TruthLog.ts"
 
@@ -166,7 +166,3 @@ export const make = Effect.fnUntraced(function*(options: Options = {}): Effect.f
 })
 
 export const layer = (options?: Options): Layer.Layer<Simulator, SimulatorError> => Layer.effect(Simulator, make(options))
-
-/** A script from untrusted JSON. */
-export const parseScript = (input: unknown): Effect.Effect<Script, SimulatorError> =>
-  Effect.mapError(Effect.fromResult(decodeScript(input)), (error) => new SimulatorError({ reason: new BadScript({ message: String(error) }) }))

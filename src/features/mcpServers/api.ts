@@ -6,6 +6,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
 import { clearable, Document, integer, listOf, Success, text } from "#schemas/api/fields.ts"
 import { McpServerAccess, McpTransport } from "./ports/McpServer.ts"
+import { serverName } from "./toolNames.ts"
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.NullOr(schema)
 const words = (name: number, value: number) => Schema.Record(text(1, name), Schema.String.check(Schema.isMaxLength(value)))
@@ -13,7 +14,7 @@ const patterns = listOf(text(1, 256), 500)
 const opt = Schema.optionalKey
 
 /** A server's prefix: a lower-case letter, then letters, digits and `-`, 32 characters at most. */
-const name = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9-]{0,31}$/, { message: "Expected a lower-case letter, then letters, digits and '-', 32 characters at most" }))
+const name = Schema.String.check(Schema.isPattern(serverName, { message: "Expected a lower-case letter, then letters, digits and '-', 32 characters at most" }))
 
 const common = {
   description: clearable(text(0, 1_000)),

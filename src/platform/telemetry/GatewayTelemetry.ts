@@ -76,11 +76,6 @@ export const make = (options: Options) =>
 
 export const layer = (options: Options): Layer.Layer<Telemetry, never, Configuration | Ledger | Upstream | LogOutput | Otlp> => Layer.effect(Telemetry, make(options))
 
-/** Records nothing and shows nothing. */
-export const layerNone: Layer.Layer<Telemetry> = Layer.succeed(Telemetry, {
-  requestStarted: () => {}, attemptSettled: () => {}, requestSettled: () => {}, render: () => ""
-})
-
 /** Failures are always logged; of successes every n-th. */
 const accessLogEvery = { off: 0, errors: Number.POSITIVE_INFINITY, all: 1 } as const
 

@@ -48,8 +48,6 @@ export const skills: ReadonlyArray<SkillCard> = [
   }
 ]
 
-export const isSkill = (id: string): boolean => skills.some((skill) => skill.id === id)
-
 /** What lets a key read about the whole gateway. */
 const scopeOf: Readonly<Record<keyof typeof Reports.reports, string>> = {
   "quota-management": "read:quota", "provider-discovery": "read:models", "cost-analysis": "read:usage", "health-report": "read:health"
