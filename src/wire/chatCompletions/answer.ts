@@ -4,18 +4,43 @@ import * as Json from "#src/wire/json/json.ts"
 import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 import type { UpstreamCodec } from "#src/wire/WireFormat.ts"
 
+/**
+ * Usage of a whole answer or a frame, with its service tier; null when it holds none. Groq puts that of a stream into `x_groq`, Moonshot
+ * into the choice that ends.
+ */
+export const usageIn = (body: Readonly<Record<string, unknown>>): Usage | null => {
+  const usage = usageOf(body["usage"]) ?? usageOf(Json.recordAt(body, "x_groq")?.["usage"]) ?? ofChoice(body["choices"])
+  return ServiceTier.served(usage, body["service_tier"])
+}
+
+const ofChoice = (choices: unknown): Usage | null => {
+  const first: unknown = Array.isArray(choices) ? choices[0] : null
+  return Json.isRecord(first) ? usageOf(first["usage"]) : null
+}
+
 /** Usage in the vendor's shape, or null when the value is no usage object or holds no count. */
 export const usageOf = (value: unknown): Usage | null => {
   if (!Json.isRecord(value) || !Json.hasCount(value, "prompt_tokens", "completion_tokens")) return null
-  const prompt = Json.recordAt(value, "prompt_tokens_details")
-  const completion = Json.recordAt(value, "completion_tokens_details")
+  const prompt = Json.recordAt(value, "prompt_tokens_details") ?? {}
+  const input = Json.countAt(value, "prompt_tokens")
+  const reasoning = Json.countAt(Json.recordAt(value, "completion_tokens_details") ?? {}, "reasoning_tokens")
   return {
-    input: Json.countAt(value, "prompt_tokens"),
-    output: Json.countAt(value, "completion_tokens"),
-    cacheRead: prompt === null ? Json.countAt(value, "prompt_cache_hit_tokens") : Json.countAt(prompt, "cached_tokens"),
-    cacheCreation: prompt === null ? 0 : Json.countAt(prompt, "cache_creation_tokens"),
-    reasoning: completion === null ? 0 : Json.countAt(completion, "reasoning_tokens")
+    input,
+    output: outputOf(value, input, reasoning),
+    // DeepSeek and Moonshot have names of their own for it.
+    cacheRead: Json.countAt(prompt, "cached_tokens") || Json.countAt(value, "prompt_cache_hit_tokens") || Json.countAt(value, "cached_tokens"),
+    // Of servers that translate, OpenRouter and Alibaba.
+    cacheCreation: Json.countAt(prompt, "cache_creation_tokens") || Json.countAt(prompt, "cache_write_tokens") || Json.countAt(prompt, "cache_creation_input_tokens"),
+    reasoning
   }
+}
+
+/** xAI counts reasoning beside the completion, OpenAI within it; the total shows which. */
+const outputOf = (usage: Readonly<Record<string, unknown>>, input: number, reasoning: number): number => {
+  const completion = Json.countAt(usage, "completion_tokens")
+  const total = Json.countAt(usage, "total_tokens")
+  const isBeside = reasoning > 0 && (total === 0 ? reasoning > completion : total >= input + completion + reasoning)
+  return isBeside ? completion + reasoning : completion
 }
 
 /** Error object of the common form `{error:{message, type, code}}` or `{error:"text"}`; null when there is none. */
@@ -50,7 +75,7 @@ export const readAnswer: UpstreamCodec["readAnswer"] = (answer) => {
   const error = errorOf(answer)
   const choices = answer["choices"]
   if (error === null && !Array.isArray(choices)) return null
-  return { usage: ServiceTier.served(usageOf(answer["usage"]), answer["service_tier"]), error, outputText: () => textOfChoices(choices) }
+  return { usage: usageIn(answer), error, outputText: () => textOfChoices(choices) }
 }
 
 const textOfChoices = (choices: unknown): string => {

@@ -2,13 +2,12 @@
 import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Answer, Choice, ContentPart } from "#schemas/wire/conversation.ts"
 import { readAnnotations } from "#src/wire/chatCompletions/annotations.ts"
-import { errorOf, usageOf } from "#src/wire/chatCompletions/answer.ts"
+import { errorOf, usageIn } from "#src/wire/chatCompletions/answer.ts"
 import { readFinish } from "#src/wire/chatCompletions/finish.ts"
 import { media } from "#src/wire/chatCompletions/request/media.ts"
 import { callsOf, contentOf, imagesOf, logprobsOf, makeCallId, splitThink, stringAt } from "#src/wire/chatCompletions/request/message.ts"
 import { readReasoning, reasoningPart, thoughtSignature, withoutCalls } from "#src/wire/chatCompletions/reasoning.ts"
 import * as Json from "#src/wire/json/json.ts"
-import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 import type { Json as Body } from "#src/wire/WireFormat.ts"
 
 export const decodeAnswer = (body: Body): Answer | UpstreamErrorBody | null => {
@@ -23,7 +22,7 @@ export const decodeAnswer = (body: Body): Answer | UpstreamErrorBody | null => {
     model: stringAt(body, "model") || null,
     createdAt: typeof created === "number" ? created : null,
     choices: choices.flatMap((choice, i) => Json.isRecord(choice) ? [choiceOf(choice, i, id)] : []),
-    usage: ServiceTier.served(usageOf(body["usage"]), body["service_tier"]),
+    usage: usageIn(body),
     serviceTier: stringAt(body, "service_tier") || null,
     systemFingerprint: stringAt(body, "system_fingerprint") || null
   }

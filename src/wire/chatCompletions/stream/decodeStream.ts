@@ -3,7 +3,7 @@
  * others are parsed and read leniently, because the format's many servers differ.
  */
 import { readAnnotations } from "#src/wire/chatCompletions/annotations.ts"
-import { errorOf, usageOf } from "#src/wire/chatCompletions/answer.ts"
+import { errorOf, usageIn } from "#src/wire/chatCompletions/answer.ts"
 import { readFinish } from "#src/wire/chatCompletions/finish.ts"
 import { FrameShapes, type Shape } from "./FrameShapes.ts"
 import { media } from "#src/wire/chatCompletions/request/media.ts"
@@ -14,7 +14,6 @@ import { openSignature, plainReasoning, thoughtSignature, withoutCalls } from "#
 import { ThinkSplitter, type ThinkSink } from "./ThinkSplitter.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { longEventBytes } from "#src/wire/json/LongStrings.ts"
-import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import { escape } from "#src/wire/stream/literal.ts"
 import type { StreamDecoder, StreamSink } from "#src/wire/stream/StreamSink.ts"
@@ -179,8 +178,7 @@ export class ChatDecoder implements StreamDecoder {
       this.begin(frame)
       for (const said of choices) if (Json.isRecord(said)) this.choice(said, frame, choices.length === 1 ? text : null)
     }
-    const counted = usageOf(frame["usage"]) ?? usageOf(Json.recordAt(frame, "x_groq")?.["usage"])
-    const usage = ServiceTier.served(counted, frame["service_tier"])
+    const usage = usageIn(frame)
     if (usage !== null) this.sink.tokens(usage)
   }
 
@@ -220,7 +218,7 @@ export class ChatDecoder implements StreamDecoder {
     if (typeof reason === "string" && reason !== "") {
       const stopped = said["stop_reason"]
       this.finish(choice, reason, typeof stopped === "string" ? stopped : null)
-    } else if (text !== null && logprobs === null && !frame["usage"] && !frame["x_groq"]) this.learn(choice, said, delta, text)
+    } else if (text !== null && logprobs === null && !frame["usage"] && !frame["x_groq"] && !said["usage"]) this.learn(choice, said, delta, text)
   }
 
   private delta(choice: Choice, delta: Frame): void {

@@ -2,13 +2,12 @@
 import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
-import { errorOf, usageOf } from "#src/wire/chatCompletions/answer.ts"
+import { errorOf, usageIn } from "#src/wire/chatCompletions/answer.ts"
 import { errorFrames } from "#src/wire/chatCompletions/errors.ts"
 import { RepeatedEvent } from "#src/wire/stream/RepeatedEvent.ts"
 import { longEventBytes, LongStrings } from "#src/wire/json/LongStrings.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import * as Json from "#src/wire/json/json.ts"
-import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
 import { NewestEvent } from "#src/wire/stream/NewestEvent.ts"
 import { withTerminator } from "#src/wire/stream/terminator.ts"
 import { TextMeter } from "#src/wire/stream/TextMeter.ts"
@@ -151,7 +150,7 @@ export class ChatTap implements StreamTap {
       return false
     }
     const choices = frame["choices"]
-    const usage = ServiceTier.served(usageOf(frame["usage"]), frame["service_tier"])
+    const usage = usageIn(frame)
     if (usage !== null) this.usage = usage
     const isUsageOnly = usage !== null && (!Array.isArray(choices) || choices.length === 0)
     if (isUsageOnly) return this.forwardUsage
@@ -163,7 +162,7 @@ export class ChatTap implements StreamTap {
       }
       this.text.add(event)
     }
-    if (usage === null || this.forwardUsage) return true
+    if (usage === null || this.forwardUsage || !Json.isRecord(frame["usage"])) return true
     // Usage on a frame with content, which this client did not ask for: the frame is written anew without it.
     const { usage: _usage, ...rest } = frame
     const written = Buffer.from(`data: ${JSON.stringify(rest)}\n\n`)
