@@ -29,9 +29,22 @@ const noUsage: Usage = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, re
 const isEstimated = (end: AttemptEnd, outcome: Outcome, counted: Usage | null): boolean =>
   counted === null ? ranModel(end) || (outcome === "client-abort" && end.opened) : end.usageIsPartial || isUncounted(end, counted)
 
-/** A count without any token in: servers that do not count give zeros rather than nothing. */
-const countOf = ({ usage }: AttemptEnd): Usage | null =>
-  usage === null || (usage.input === 0 && usage.output === 0 && usage.cacheRead === 0 && usage.cacheCreation === 0) ? null : usage
+/** No call has as many tokens. An upstream that says more has taken one from none in an unsigned number, or made it up. */
+const mostTokens = 1_000_000_000
+
+const isPossible = (count: number): boolean => count >= 0 && count <= mostTokens
+
+const possible = (count: number): number => isPossible(count) ? count : 0
+
+/** What the upstream counted; null without any token in it: servers that do not count give zeros rather than nothing. */
+const countOf = ({ usage }: AttemptEnd): Usage | null => {
+  if (usage === null) return null
+  const { cacheCreation, cacheRead, input, output, reasoning } = usage
+  if (input === 0 && output === 0 && cacheRead === 0 && cacheCreation === 0) return null
+  if (isPossible(input) && isPossible(output) && isPossible(cacheRead) && isPossible(cacheCreation) && isPossible(reasoning)) return usage
+  const counted = { ...usage, input: possible(input), output: possible(output), cacheRead: possible(cacheRead), cacheCreation: possible(cacheCreation), reasoning: possible(reasoning) }
+  return counted.input === 0 && counted.output === 0 ? null : counted
+}
 
 /** No token is longer, characters. */
 const longestToken = 64
