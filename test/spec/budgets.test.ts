@@ -139,6 +139,21 @@ describe("GATEWAY_EMERGENCY_FALLBACK", () => {
     await free.gateway.operator.clearFlags()
   })
 
+  it.each([false, true])("its answer is not kept for the model that was asked for; stream: %s", async (stream) => {
+    const model = `dear-kept-${stream}`
+    await priced(free, model, 1)
+    const key = await budgeted(free, model, { dailyLimitUsd: 0.5 })
+    const ask = (temperature: number) => free.chat({ model, max_tokens: 1_000, temperature, stream }, key.auth)
+    await ask(1)
+    const saved = await ask(0)
+    expect([saved.status, saved.headers["x-gateway-model"]]).toEqual([200, "lab/gift"])
+    await free.gateway.operator.call("POST", "/api/usage/budget", { apiKeyId: key.id, dailyLimitUsd: 50 })
+    const paid = await ask(0)
+    expect(paid.headers["x-gateway-model"]).toBe(`lab/${model}`)
+    expect(paid.headers["x-gateway-cache"]).not.toBe("HIT")
+    expect((await ask(0)).headers["x-gateway-cache"]).toBe("HIT")
+  })
+
   it("a fallback model that is not free is not called", async () => {
     await priced(free, "gift", 0.01)
     const key = await budgeted(free, "g", { dailyLimitUsd: 0.5 })

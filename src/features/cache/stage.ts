@@ -3,8 +3,9 @@
  * stream of the client's format.
  *
  * Equal requests that miss at the same time share one upstream call for a bounded time; streams wait for the whole answer, too, but briefly. When
- * that call fails, the next waiting request calls; when its answer must not be stored, every request calls for itself. A bypass
- * (`X-Gateway-No-Cache: true`, `Cache-Control: no-cache`, the key's cacheDefaultMode) is not looked up, but its answer is stored.
+ * that call fails, the next waiting request calls; when its answer must not be stored, or another model gives it, every request calls
+ * for itself. A bypass (`X-Gateway-No-Cache: true`, `Cache-Control: no-cache`, the key's cacheDefaultMode) is not looked up, but its
+ * answer is stored.
  */
 import * as Effect from "effect/Effect"
 import type { CachedAnswer, ResponseCache } from "#src/features/cache/ports/ResponseCache.ts"
@@ -118,6 +119,8 @@ class Miss implements Waiter<CachedAnswer>, CoalescedCallListener {
   private flight: Flight<CachedAnswer> | null = null
   private assembler: Storable.Assembler | null = null
   private stop: (() => void) | null = null
+  /** Another model answers: its answer is none to this request. */
+  private isReplaced = false
 
   constructor(stage: ResponseCaching, call: ConversationCall, next: (call: AdmittedCall) => void, signature: string) {
     this.stage = stage
@@ -218,7 +221,13 @@ class Miss implements Waiter<CachedAnswer>, CoalescedCallListener {
     const passed = CoalescedCall.of(call, this)
     // This lives as long as its stream, and the body need not.
     this.call = { ...call, body: noBytes, parsed: { ...Formats.repeatedOf(call.codec.name, call.parsed) } }
-    this.next({ ...passed, cache: "miss" })
+    this.next({ ...passed, cache: "miss", replaced: this.replaced })
+  }
+
+  private readonly replaced = (): void => {
+    this.isReplaced = true
+    this.assembler = null
+    this.flight?.release()
   }
 
   readonly answered = (status: number, headers: ReadonlyArray<string>, body: Uint8Array | string, spent: Spent): void => {
@@ -227,7 +236,7 @@ class Miss implements Waiter<CachedAnswer>, CoalescedCallListener {
       return
     }
     const bytes = typeof body === "string" ? Buffer.from(body) : body
-    const answer = bytes.length > maxKeptBytes ? null : Storable.read(this.call.codec.name, bytes)
+    const answer = this.isReplaced || bytes.length > maxKeptBytes ? null : Storable.read(this.call.codec.name, bytes)
     this.finish(answer, () => bytes, headers, spent)
   }
 
@@ -246,6 +255,7 @@ class Miss implements Waiter<CachedAnswer>, CoalescedCallListener {
   readonly keeps = (end: () => void): boolean => {
     const { call, flight } = this
     const { drainMs, fork } = this.stage.options
+    if (this.isReplaced) return false
     const drains = call.key !== null && call.key.policy.disconnectPolicy === "drain-to-cache"
     const deserted = (): void => {
       if (drains) this.stop = fork(Effect.delay(Effect.sync(end), drainMs))

@@ -117,8 +117,12 @@ const go = (run: Run, ask: LimitQuestion, refusal: PublicError | null): void => 
   }
   // Vectors of another model are of no use beside those that the client has.
   const free = refusal.code !== "budget_exceeded" || ask.free || call.key === null || call.codec === null ? null : run.freeModel(call.key)
-  if (free === null) call.passage.refuse(refusal)
-  else decide({ ...run, call: { ...call, head: { ...call.head, model: free }, client: marked(call.client) } }, { ...ask, free: true })
+  if (free === null) {
+    call.passage.refuse(refusal)
+    return
+  }
+  call.replaced?.()
+  decide({ ...run, call: { ...call, head: { ...call.head, model: free }, client: marked(call.client) } }, { ...ask, free: true })
 }
 
 /** Says in X-Gateway-Decision that the answer is the emergency fallback's. */

@@ -63,6 +63,8 @@ export interface AdmittedCall {
   readonly detached?: ((end: () => void) => void) | undefined
   /** The lease that the call is made under, where its key needs one. */
   readonly lease?: Fence | undefined
+  /** A stage that sends the request to another model than it asked for calls this. Absent: nothing depends on it. */
+  readonly replaced?: (() => void) | undefined
   /** The response cache was asked and had nothing, for the log. */
   readonly cache?: "miss" | undefined
 }
