@@ -169,8 +169,25 @@ const remembered = 16
 const merges: Array<Merge> = []
 let next = 0
 
+const repeatKey = "idempotency-key"
+
 /** Headers whose values do not come again, by how their names begin. */
-const unique = ["idempotency-key", "x-codex-"]
+const unique = [repeatKey, "x-codex-"]
+
+/** The client's name for its request; null for one without. */
+export const repeatKeyOf = (headers: ReadonlyArray<string>): string | null => {
+  const at = indexOfName(headers, repeatKey)
+  return at === -1 ? null : headers[at + 1] as string
+}
+
+/** The headers with another name for the request. */
+export const withRepeatKey = (headers: ReadonlyArray<string>, key: string): ReadonlyArray<string> => [...withoutRepeatKey(headers), repeatKey, key]
+
+/** Headers of a call beside the one that answers: it is no repeat of what the client named. */
+export const withoutRepeatKey = (headers: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const at = indexOfName(headers, repeatKey)
+  return at === -1 ? headers : [...headers.slice(0, at), ...headers.slice(at + 2)]
+}
 
 /**
  * A target's own headers with the client's: what belongs to another format than the one that is forwarded stays behind, and a

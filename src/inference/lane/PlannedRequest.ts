@@ -1,4 +1,5 @@
 /** A planned request as the request actor is given it. A class, because thirteen closures cost each request a kilobyte. */
+import * as Crypto from "node:crypto"
 import type * as Effect from "effect/Effect"
 import { changedView, type Client, type Inbound, type ResponseFacts, type RouteNotes, type RouteView } from "#actors/request/Inbound.ts"
 import type { Body } from "#actors/request/ports/Body.ts"
@@ -40,6 +41,12 @@ const shorter = (timeouts: Timeouts, ms: number): Timeouts => {
 }
 
 const noHeaders: ReadonlyArray<string> = []
+
+/** A name of its own for the request to one of several models: an upstream may refuse one Idempotency-Key for two bodies. */
+const scoped = (forwarded: ReadonlyArray<string>, model: string): ReadonlyArray<string> => {
+  const key = ForwardHeaders.repeatKeyOf(forwarded)
+  return key === null ? forwarded : ForwardHeaders.withRepeatKey(forwarded, Crypto.hash("sha256", `${key}\n${model}`, "hex"))
+}
 
 /** Bytes that mean nothing to the gateway cannot be held until they mean something, or continued. */
 const noRecovery: Inbound["recovery"] = { holds: false, continues: false, stopsAtEmpty: false, sibling: false }
@@ -151,7 +158,15 @@ export class PlannedRequest implements Inbound {
     const extra = words.extraHeaders?.() ?? noHeaders
     const typical = typed(target.headers, words.contentTypeFor?.() ?? null)
     const own = extra.length === 0 ? typical : [...typical, ...extra]
-    return forwarded.length === 0 ? own : ForwardHeaders.merge(own, forwarded, this.face.name, target.wireFormat)
+    if (forwarded.length === 0) return own
+    return ForwardHeaders.merge(own, this.asksSeveral ? scoped(forwarded, target.publicModel) : forwarded, this.face.name, target.wireFormat)
+  }
+
+  /** Several models may be asked, each with a body of its own. */
+  private get asksSeveral(): boolean {
+    const { targets } = this
+    for (let i = 1; i < targets.length; i++) if (targets[i]?.publicModel !== targets[0]?.publicModel) return true
+    return false
   }
 
   askedBy(): string | null {

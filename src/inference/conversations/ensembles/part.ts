@@ -17,6 +17,7 @@ import type { ConversationServices } from "#src/inference/conversations/Conversa
 import type { Route } from "#src/routing/Router.ts"
 import * as Dialects from "#src/wire/dialects.ts"
 import * as Formats from "#src/wire/formats.ts"
+import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { promptText } from "#src/wire/neutral/promptText.ts"
 import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
@@ -109,6 +110,7 @@ export const partOf = (whole: Whole, { conversation, targets, view }: PartReques
       route: view,
       prepare: (target, text) => encoding.prepare(services.bodies, target, text),
       bodyFor: (target) => encoding.bodyFor(target),
+      headersFor: (target) => ForwardHeaders.withoutRepeatKey(inbound.headersFor(target)),
       omittedFor: (target) => encoding.omittedFor(target),
       dialectFor: (target) => {
         const family = Formats.family(target.wireFormat)
