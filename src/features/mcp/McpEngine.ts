@@ -49,8 +49,9 @@ export interface Engine {
   readonly ask: (request: EngineRequest, caller: McpCaller) => Effect.Effect<HttpServerResponse.HttpServerResponse>
 }
 
+/** Arguments without members are `not: null` to the schema; vendors of models refuse `not` at the top of a function's parameters. */
 const inputSchemaOf = (tool: Tool): typeof McpSchema.ToolJson.Type => {
-  const { schema } = Schema.toJsonSchemaDocument(tool.args)
+  const { not: _, ...schema } = Schema.toJsonSchemaDocument(tool.args).schema
   return { type: "object", properties: {}, ...schema } as typeof McpSchema.ToolJson.Type
 }
 

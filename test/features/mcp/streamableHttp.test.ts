@@ -49,6 +49,15 @@ describe("tools", () => {
     await client.close()
   })
 
+  it("every tool may be handed to a model: the top of no schema has a member that vendors refuse in a function", async () => {
+    const { client } = await overStream(lab.gateway.url, key)
+    const { tools } = await client.listTools()
+    const refused = tools.flatMap(({ inputSchema, name }) => ["not", "anyOf", "oneOf", "allOf", "enum", "$ref"].filter((member) => member in inputSchema).map((member) => `${name}: ${member}`))
+    expect(refused).toEqual([])
+    expect(tools.find(({ name }) => name === "gateway_get_health")?.inputSchema).toEqual({ type: "object", properties: {} })
+    await client.close()
+  })
+
   it("a search is a request of the caller's key: its row, its rules, and what a provider refuses", async () => {
     const { id, key: own } = await lab.gateway.operator.createKey("searcher", { scopes: ["mcp:connect", "execute:search"] })
     const { client } = await overStream(lab.gateway.url, own)
