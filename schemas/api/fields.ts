@@ -7,9 +7,18 @@ export const amount = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
 export const listOf = <S extends Schema.Constraint>(item: S, maximum: number) =>
   Schema.Array(item).check(Schema.isMaxLength(maximum))
 
-/** ISO 8601 time with a zone, or a date. */
+const TIME = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/
+
+/** Days past the end of a month are read as days of the next one, so the day is compared with the one that was read. */
+const isDay = (day: string): boolean => {
+  const ms = Date.parse(day)
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day)
+}
+
+/** ISO 8601 time with a zone, or a date; of a day and an hour that exist. */
 export const isoTime = Schema.String.check(
-  Schema.isPattern(/^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/, { message: "Expected an ISO 8601 time" })
+  Schema.isPattern(TIME, { message: "Expected an ISO 8601 time" }),
+  Schema.makeFilter((time: string) => isDay(time.slice(0, 10)) && !Number.isNaN(Date.parse(time)), { message: "Expected a day and a time that exist" })
 )
 
 /** An optional field that may also be cleared. */

@@ -113,6 +113,20 @@ describe("a management call", () => {
     assert.strictEqual((yield* call("PUT", `/api/combos/${String(at(made.json, "id"))}`, { models: whole.models, description: "still changeable" })).status, 200)
   }))
 
+  it.effect("takes times of a day and an hour that exist, and names the field of any other", () => Effect.gen(function*() {
+    const { call } = yield* signedIn
+    for (const path of ["/api/compliance/audit-log", "/api/usage/analytics", "/api/usage/call-logs", "/api/usage/call-logs/facets"]) {
+      for (const time of ["2026-13-45", "2026-02-30", "2026-02-29T00:00:00Z", "2026-01-01T25:00:00Z", "2026-01-01T00:00:60Z", "2026-01-01T00:00:00+99:99"]) {
+        assert.deepStrictEqual(firstField(yield* call("GET", `${path}?from=${encodeURIComponent(time)}`)), [400, "from"], `${path} ${time}`)
+      }
+      for (const time of ["2024-02-29", "2024-02-29T23:59:59.123456Z", "2026-01-01T00:00:00+14:00"]) {
+        assert.strictEqual((yield* call("GET", `${path}?from=${encodeURIComponent(time)}`)).status, 200, `${path} ${time}`)
+      }
+    }
+    assert.deepStrictEqual(firstField(yield* call("POST", "/api/keys", { name: "K", expiresAt: "2030-02-30T00:00:00Z" })), [400, "expiresAt"])
+    assert.deepStrictEqual(firstField(yield* call("POST", "/api/providers", { provider: "openai", name: "c", apiKey: "sk-123456789", rateLimitedUntil: "2030-06-31" })), [400, "rateLimitedUntil"])
+  }))
+
   it.effect("names an unknown query parameter and those that the call takes, on every route", () => Effect.gen(function*() {
     const { ask, call, cookie } = yield* signedIn
     const one = yield* call("GET", "/api/keys?limit=1&ofset=2")
