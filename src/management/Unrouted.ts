@@ -11,6 +11,7 @@ import * as Refusal from "#schemas/api/Refusal.ts"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
 import * as Errors from "#schemas/errors.ts"
 import { errorBodyAt } from "#src/wire/errorBodyAt.ts"
+import { isClients } from "./authentication/endpointGate.ts"
 import * as Render from "./render.ts"
 import { givenRequestId } from "#src/platform/gate/origin.ts"
 
@@ -33,7 +34,7 @@ export const layer = (routes: ReadonlyArray<RouteTable.RouteRule>) => {
         : Refusal.methodNotAllowed(request.method, RouteTable.allowed(known))
       const requestId = givenRequestId(request.headers) ?? (yield* random.uuidV4())
       const headers = { "x-request-id": requestId, "x-gateway-version": lifecycle.version, "cache-control": "no-store" }
-      if (known[0]?.group === "inference") {
+      if (known[0] !== undefined && isClients(known[0])) {
         const error = Errors.make("method_not_allowed", refusal.error.message)
         return HttpServerResponse.text(errorBodyAt(path)(error), {
           status: error.status,

@@ -7,9 +7,11 @@ import * as HttpServerError from "effect/http/HttpServerError"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as SchemaIssue from "effect/SchemaIssue"
 import * as Refusal from "#schemas/api/Refusal.ts"
+import { PublicError } from "#schemas/errors.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 import * as ContentCoding from "#src/platform/server/contentCoding.ts"
 import { NO_ROOM } from "#src/platform/server/Exchange.ts"
+import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 
 /** Bytes of a management request body. */
 export const BODY_MAX = 1024 * 1024
@@ -40,11 +42,35 @@ const frameCode = (status: number): number => {
 }
 
 /** The same refusal for clients that read JSON-RPC frames; which request it answers is not known. */
-export const frame = ({ error, headers, status }: Refusal.Refusal, requestId: string): HttpServerResponse.HttpServerResponse =>
+const frame = ({ error, headers, status }: Refusal.Refusal, requestId: string): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.jsonUnsafe(
     { jsonrpc: "2.0", id: null, error: { code: frameCode(status), message: error.message, data: { code: error.code, requestId, ...(error.details === undefined ? {} : { details: error.details.map((detail) => ({ ...detail })) }) } } },
     { status, headers }
   )
+
+const typeOf = (status: number): string => {
+  switch (StatusReason.of(status)) {
+    case "credential":
+      return "authentication_error"
+    case "forbidden":
+      return "permission_error"
+    case "rate-limit":
+      return "rate_limit_error"
+    default:
+      return StatusReason.isServers(status) ? "server_error" : "invalid_request_error"
+  }
+}
+
+/** The same refusal for clients of the inference surface, which show the message alone: it names each wrong field. */
+const client = ({ error: { code, details = [], message }, headers, status }: Refusal.Refusal): HttpServerResponse.HttpServerResponse => {
+  const [first] = details
+  const said = first === undefined ? message : details.map((issue) => `Field '${issue.field}': ${issue.message}`).join("; ")
+  const error = new PublicError(code, status, typeOf(status), said, null, first === undefined ? null : { param: first.field })
+  return HttpServerResponse.text(errorBody(error), { status, headers, contentType: "application/json" })
+}
+
+/** By who reads them. */
+export const forms = { management: body, frames: frame, client }
 
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 const messages: Readonly<Record<string, string>> = { "Expected no excess property": "Unknown field", "Missing key": "Required" }

@@ -18,6 +18,8 @@ beforeAll(async () => {
 })
 afterAll(() => lab.close())
 
+const send = (method: string, path: string, headers: Readonly<Record<string, string>> = {}, body?: unknown) => Http.send(lab.gateway.url, { method, path, headers, body })
+
 describe("a batch", () => {
   it("answers each of its lines once, in their order, with truthful counts and one row of the ledger each", async () => {
     const made = await client.create(Array.from({ length: 9 }, (_, n) => chatLine(`q-${n}`, "lab/b-nine", { stream: n === 3 })), { metadata: { purpose: "test" } })
@@ -151,8 +153,6 @@ describe("a batch is cancelled", () => {
 })
 
 describe("batches belong to their key", () => {
-  const send = (method: string, path: string, headers: Readonly<Record<string, string>> = {}, body?: unknown) => Http.send(lab.gateway.url, { method, path, headers, body })
-
   it("which lists and deletes its own only", async () => {
     const [mine, other] = [await clientOf("mine"), await clientOf("other")]
     const ids: Array<string> = []
@@ -217,6 +217,37 @@ describe("batches belong to their key", () => {
 })
 
 describe("a batch is refused", () => {
+  it.each([
+    ["a number for a file", { input_file_id: 5 }, "input_file_id"],
+    ["no window", { completion_window: undefined }, "completion_window"],
+    ["a number in its metadata", { metadata: { count: 5 } }, "metadata.count"],
+    ["an unknown field", { priority: 1 }, "priority"]
+  ])("with the field in the words of the vendor's API: %s", async (_, change, param) => {
+    const body = { input_file_id: "file-none", endpoint: "/v1/chat/completions", completion_window: "24h", ...change }
+    await expect(client.openai.batches.create(body as never)).rejects.toMatchObject({
+      status: 400, code: "bad_request", type: "invalid_request_error", param, message: expect.stringContaining(`'${param}'`) as unknown
+    })
+  })
+
+  it("and so are lists of batches and files, callers without a key, bodies that are no JSON, and methods", async () => {
+    const as = { authorization: `Bearer ${client.key}` }
+    const json = { ...as, "content-type": "application/json" }
+    const said = [
+      [await send("GET", "/v1/batches?limit=0", as), 400, "invalid_request_error", "bad_request", "limit"],
+      [await send("GET", "/v1/files?order=up", as), 400, "invalid_request_error", "bad_request", "order"],
+      [await send("GET", "/v1/files?purposes=batch", as), 400, "invalid_request_error", "bad_request", "purposes"],
+      [await Http.send(lab.gateway.url, { path: "/v1/batches", headers: json, body: "{" }), 400, "invalid_request_error", "invalid_json", "body"],
+      [await send("GET", "/v1/files", {}), 401, "authentication_error", "AUTH_001", undefined],
+      [await send("GET", "/v1/batches/batch_x", {}), 401, "authentication_error", "AUTH_001", undefined],
+      [await send("PATCH", "/v1/batches", as), 405, "invalid_request_error", "method_not_allowed", undefined],
+      [await send("PUT", "/v1/files/file-x", as), 405, "invalid_request_error", "method_not_allowed", undefined]
+    ] as const
+    for (const [{ status, text }, ...expected] of said) {
+      const { error, ...rest } = JSON.parse(text) as { readonly error: Record<string, string> }
+      expect([status, error["type"], error["code"], error["param"], rest], text).toEqual([...expected, {}])
+    }
+  })
+
   it.each([
     ["an unknown file", { input_file_id: "file-none" }, "input_file_id"],
     ["an endpoint that takes none", { endpoint: "/v1/rerank" }, "endpoint"],

@@ -161,7 +161,7 @@ export const make = Effect.gen(function*() {
       const response = yield* Effect.catchCause(served, (cause) => {
         if (Cause.hasInterrupts(cause)) return Effect.interrupt
         const { defect, refusal } = Render.ofCause(cause)
-        const reply = gate.frames ? Render.frame(refusal, call.requestId) : Render.body(refusal, call.requestId)
+        const reply = Render.forms[gate.refusals](refusal, call.requestId)
         return defect
           ? Effect.as(Effect.annotateLogs(Effect.logError(`${request.method} ${path} failed`, cause), "requestId", call.requestId), reply)
           : Effect.succeed(reply)

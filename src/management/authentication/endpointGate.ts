@@ -16,12 +16,19 @@ export interface EndpointGate {
   readonly input: Input
   /** An operator changes something here: the call waits for a slow store of shared state. */
   readonly waits: boolean
-  /** Refusals are JSON-RPC frames. */
-  readonly frames: boolean
+  /** How its refusals are written. */
+  readonly refusals: "management" | "frames" | "client"
 }
 
 /** Signing in, here and to providers, answers in the time of a request: a password is checked without shared state, too. */
 const signIns: ReadonlySet<string> = new Set(["auth", "oauth"])
+
+/** Groups whose calls below /v1 are those of the OpenAI API. */
+const clientGroups: ReadonlySet<string> = new Set(["files", "batches"])
+
+/** Clients of the inference surface call it, and read its errors. */
+export const isClients = ({ group, path }: Pick<RouteTable.RouteRule, "group" | "path">): boolean =>
+  group === "inference" || (clientGroups.has(group) && path.startsWith("/v1/"))
 
 export const gateOf = (endpoint: HttpApiEndpoint.Top, group: string): EndpointGate => {
   const pattern = RouteTable.compilePath(endpoint.path)
@@ -34,6 +41,6 @@ export const gateOf = (endpoint: HttpApiEndpoint.Top, group: string): EndpointGa
     takesBody: endpoint.payload.size > 0 && Origin.isMutation(endpoint.method),
     input: inputOf(endpoint),
     waits: Origin.isMutation(endpoint.method) && !signIns.has(group) && (rule?.tier === "MANAGEMENT" || rule?.tier === "ALWAYS_PROTECTED"),
-    frames: Context.getOrUndefined(endpoint.annotations, FrameErrors) === true
+    refusals: Context.getOrUndefined(endpoint.annotations, FrameErrors) === true ? "frames" : isClients({ group, path: endpoint.path }) ? "client" : "management"
   }
 }
