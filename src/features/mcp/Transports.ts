@@ -10,6 +10,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 import type * as McpEngine from "./McpEngine.ts"
 import type { McpCaller } from "./McpCaller.ts"
 import { type McpMessage, type McpSession, McpSessions } from "./ports/McpSessions.ts"
@@ -38,6 +39,21 @@ export const frame = (status: number, code: number, message: string): Response =
 
 const missing = frame(400, -32000, "Bad Request: the header Mcp-Session-Id is missing; send an initialize request first")
 const unknown = frame(400, -32000, "Bad Request: no such session; send an initialize request")
+
+const inWords = (status: number): readonly [code: number, message: string] => {
+  switch (StatusReason.of(status)) {
+    case "not-acceptable":
+      return [-32000, "Not Acceptable: accept application/json and text/event-stream"]
+    case "refused":
+      return [-32000, "Unsupported Media Type: send the frame as application/json"]
+    default:
+      return [-32600, "Invalid Request: send one message; only sessions of version 2025-03-26 take a batch, and none takes initialize in one"]
+  }
+}
+
+/** The engine refuses some frames without a word. */
+const said = (response: Response): Response =>
+  StatusReason.isRefusal(response.status) && response.body._tag === "Empty" ? frame(response.status, ...inWords(response.status)) : response
 
 const parsed = (text: string): unknown => {
   try {
@@ -81,7 +97,7 @@ export const make = Effect.gen(function*() {
   // Loaded with the first frame: most gateways are never asked for their tools.
   const context = yield* Effect.context<Effect.Services<typeof McpEngine.make>>()
   const loaded = yield* Effect.cached(Effect.provide(Effect.flatMap(Effect.promise(() => import("./McpEngine.ts")), ({ make }) => make), context))
-  const engine: McpEngine.Engine = { ask: (request, caller) => Effect.flatMap(loaded, ({ ask }) => ask(request, caller)) }
+  const engine: McpEngine.Engine = { ask: (request, caller) => Effect.flatMap(loaded, ({ ask }) => Effect.map(ask(request, caller), said)) }
   const lifecycle = yield* Lifecycle
   const sessions = yield* McpSessions
   const scope = yield* Effect.scope

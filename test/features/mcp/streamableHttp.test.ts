@@ -152,6 +152,23 @@ describe("sessions and versions", () => {
     expect(codes).toEqual([-32700, -32600, -32601])
   })
 
+  it("a frame that is refused for its headers, and a batch, are told why", async () => {
+    const { gateway: { url } } = lab
+    const headers = await session(url, key)
+    const ping = frame("ping")
+    const batch = [ping, frame("ping", undefined, 2)]
+    const replies = [
+      [await post(url, key, ping, { ...headers, accept: "application/json" }), 406, "text/event-stream"],
+      [await post(url, key, JSON.stringify(ping), { ...headers, "content-type": "text/plain" }), 415, "application/json"],
+      [await post(url, key, batch, headers), 400, "batch"],
+      [await post(url, key, [opening("2025-06-18")]), 400, "Mcp-Session-Id"]
+    ] as const
+    for (const [{ status, text }, expected, word] of replies) {
+      expect([status, JSON.parse(text)]).toEqual([expected, { jsonrpc: "2.0", id: null, error: { code: expect.any(Number) as unknown, message: expect.stringContaining(word) as unknown } }])
+    }
+    expect(JSON.parse((await post(url, key, batch, await session(url, key, "2025-03-26"))).text)).toHaveLength(2)
+  })
+
   it("a frame of more than 1 MiB or of too many levels is refused before it is read", async () => {
     const { gateway: { url } } = lab
     const headers = await session(url, key)
