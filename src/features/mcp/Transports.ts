@@ -11,6 +11,7 @@ import * as Stream from "effect/Stream"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
+import { ServerTools } from "#src/inference/ports/ServerTools.ts"
 import type * as McpEngine from "./McpEngine.ts"
 import type { McpCaller } from "./McpCaller.ts"
 import { type McpMessage, type McpSession, McpSessions } from "./ports/McpSessions.ts"
@@ -22,8 +23,12 @@ const KEEP_ALIVE_LOOKS = 15
 const OPENED_MAX = 10_000
 /** The stream of a session for what belongs to no call. */
 const SERVER = "server"
+/** What a client is told when the tools of other servers changed. */
+const CHANGED = JSON.stringify({ jsonrpc: "2.0", method: "notifications/tools/list_changed" })
 interface Reading {
   readonly place: string
+  /** The version of other servers' tools that the client knows. */
+  readonly tools: number
   /** Looks without a message. */
   readonly idle: number
 }
@@ -99,15 +104,17 @@ export const make = Effect.gen(function*() {
   const loaded = yield* Effect.cached(Effect.provide(Effect.flatMap(Effect.promise(() => import("./McpEngine.ts")), ({ make }) => make), context))
   const engine: McpEngine.Engine = { ask: (request, caller) => Effect.flatMap(loaded, ({ ask }) => Effect.map(ask(request, caller), said)) }
   const lifecycle = yield* Lifecycle
+  const servers = yield* ServerTools
   const sessions = yield* McpSessions
   const scope = yield* Effect.scope
   const run = Effect.runForkWith(yield* Effect.context<never>())
-  /** The engine's own id of each session here, oldest use first. */
-  const opened = new Map<string, { readonly local: string; readonly caller: McpCaller }>()
+  /** The engine's own id of each session here, and the version of the tools that its client knows; oldest use first. */
+  const opened = new Map<string, { readonly local: string; readonly caller: McpCaller; tools: number }>()
 
   const keep = Effect.fnUntraced(function*(id: string, local: string, caller: McpCaller) {
+    const tools = opened.get(id)?.tools ?? servers.version()
     opened.delete(id)
-    opened.set(id, { local, caller })
+    opened.set(id, { local, caller, tools })
     if (opened.size <= OPENED_MAX) return
     const [oldest, { local: other, caller: owner }] = opened.entries().next().value as [string, { local: string; caller: McpCaller }]
     opened.delete(oldest)
@@ -141,7 +148,13 @@ export const make = Effect.gen(function*() {
 
   /** Messages of a stream behind a place, as long as the session lasts and the gateway takes work. */
   const reading = (id: string, wanted: string, from: string, write: (message: McpMessage) => string): Stream.Stream<string, StoreError> =>
-    Stream.paginate({ place: from, idle: 0 }, ({ idle, place }) => Effect.gen(function*() {
+    Stream.paginate({ place: from, tools: opened.get(id)?.tools ?? servers.version(), idle: 0 }, ({ idle, place, tools }) => Effect.gen(function*() {
+      const version = servers.version()
+      if (wanted === SERVER && version !== tools) {
+        const known = opened.get(id)
+        if (known !== undefined) known.tools = version
+        return [[write({ place, stream: wanted, text: CHANGED })], Option.some<Reading>({ place, tools: version, idle })] as const
+      }
       const next = yield* sessions.next(id)
       const found = yield* sessions.behind(id, place)
       const last = found.at(-1)
@@ -149,10 +162,10 @@ export const make = Effect.gen(function*() {
       const end = mine.findIndex(({ text }) => text === null)
       const texts = (end < 0 ? mine : mine.slice(0, end)).map(write)
       if (end >= 0 || lifecycle.draining()) return [texts, Option.none<Reading>()] as const
-      if (last !== undefined) return [texts, Option.some({ place: last.place, idle: 0 })] as const
+      if (last !== undefined) return [texts, Option.some({ place: last.place, tools, idle: 0 })] as const
       if (idle % KEEP_ALIVE_LOOKS === 0 && (yield* sessions.find(id)) === null) return [texts, Option.none<Reading>()] as const
       yield* Effect.raceFirst(next, Effect.sleep(LOOK))
-      return [(idle + 1) % KEEP_ALIVE_LOOKS === 0 ? [": keepalive\n\n"] : [], Option.some({ place, idle: idle + 1 })] as const
+      return [(idle + 1) % KEEP_ALIVE_LOOKS === 0 ? [": keepalive\n\n"] : [], Option.some({ place, tools, idle: idle + 1 })] as const
     }))
 
   const events = (id: string, wanted: string, from: string): Response =>

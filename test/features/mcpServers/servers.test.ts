@@ -1,4 +1,5 @@
 /** Tools of other MCP servers through the gateway's own: lists, calls, rights, the audit, failures and both transports. */
+import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { isAlive } from "#src/platform/structures/processes.ts"
 import * as Http from "#test/support/http.ts"
@@ -99,6 +100,19 @@ describe("tools of a server over streamable HTTP", () => {
     await lab.tools.offer()
     await eventually(() => listOf(key), (names) => !names.includes("web__fresh"), "the end of the new tool")
     await expect(call(key, "web__fresh")).rejects.toMatchObject({ code: -32602 })
+  })
+
+  it("are announced to the clients that are connected, because the gateway says that its list changes", async () => {
+    const { client } = await lab.client(key)
+    let told = 0
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (told += 1))
+    expect(client.getServerCapabilities()).toMatchObject({ tools: { listChanged: true } })
+    await lab.tools.offer("fresh")
+    await eventually(() => Promise.resolve(told), (count) => count > 0, "the notification")
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain("web__fresh")
+    await lab.tools.offer()
+    await eventually(() => listOf(key), (names) => !names.includes("web__fresh"), "the end of the new tool")
+    await client.close()
   })
 
   it("survive a server that forgot its sessions: the call is made once more in a new one", async () => {
