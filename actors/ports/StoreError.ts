@@ -6,5 +6,7 @@ export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
   operation: Schema.String,
   reason: Schema.Literals(["unavailable", "conflict", "corrupt"]),
   message: Schema.String,
+  /** The unique field in conflict, where the store knows it. */
+  field: Schema.optional(Schema.String),
   cause: Schema.optional(Schema.Defect())
 }) {}

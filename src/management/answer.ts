@@ -6,7 +6,9 @@ import * as Refusal from "#schemas/api/Refusal.ts"
 export const ofStore = (error: StoreError): Refusal.Refusal => {
   switch (error.reason) {
     case "conflict":
-      return Refusal.conflict(error.message)
+      return error.field === undefined
+        ? Refusal.conflict(error.message)
+        : Refusal.conflict(`Another record has this ${error.field}`, { details: [{ field: error.field, message: "Taken" }] })
     case "unavailable":
       return Refusal.unavailable("The record store cannot be reached; nothing was changed", { code: "store_unavailable" })
     case "corrupt":

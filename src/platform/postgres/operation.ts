@@ -37,8 +37,10 @@ export const make = (store: string, options: StoreOptions = {}): RunOperation =>
     const fields = { store, operation, cause: error }
     const { reason } = error
     switch (reason._tag) {
-      case "UniqueViolation":
-        return new StoreError({ ...fields, reason: "conflict", message: `${store}.${operation}: ${fieldOf(reason)} is taken.` })
+      case "UniqueViolation": {
+        const field = fieldOf(reason)
+        return new StoreError({ ...fields, reason: "conflict", field, message: `${store}.${operation}: ${field} is taken.` })
+      }
       case "ConnectionError":
       case "AuthenticationError":
       case "StatementTimeoutError":

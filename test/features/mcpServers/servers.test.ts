@@ -252,6 +252,14 @@ describe("records", () => {
     expect(["created", "updated", "deleted", "refreshed"].filter((action) => !text.includes(`mcp_server.${action}`))).toEqual([])
   })
 
+  it("whose name another one has is refused, new or changed, in words without the store's", async () => {
+    const other = await lab.add({ name: "other", url: lab.tools.url, enabled: false })
+    for (const reply of [await raw("POST", "/api/mcp/servers", { name: "other", url: lab.tools.url }), await raw("PATCH", `/api/mcp/servers/${other.id}`, { name: "web" })]) {
+      expect([reply.status, JSON.parse(reply.text)]).toMatchObject([409, { error: { message: "Another record has this name", type: "conflict", code: "conflict", details: [{ field: "name", message: "Taken" }] } }])
+    }
+    await raw("DELETE", `/api/mcp/servers/${other.id}`)
+  })
+
   it("no credential was logged, answered or audited", async () => {
     const pages = await Promise.all(["/api/mcp/servers", "/api/mcp/audit?limit=500", "/api/compliance/audit-log?limit=500"].map((at) => raw("GET", at)))
     expect([lab.gateway.output(), ...pages.map(({ text }) => text)].filter((text) => text.includes(CANARY))).toEqual([])
