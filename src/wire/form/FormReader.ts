@@ -256,14 +256,36 @@ const headOf = (lines: Buffer): PartHead | null => {
   const text = lines.toString("utf8")
   const disposition = /(?:^|\r\n)content-disposition:\s*form-data\s*;([^\r\n]*)/i.exec(text)?.[1]
   if (disposition === undefined) return null
-  const name = parameter(disposition, "name")
+  const parameters = parametersOf(disposition)
+  const name = decoded(parameters.get("name"))
   if (name === null) return null
-  return { name, filename: parameter(disposition, "filename"), contentType: /(?:^|\r\n)content-type:\s*([^\r\n]*)/i.exec(text)?.[1]?.trim() ?? null, lines }
+  return { name, filename: extended(parameters.get("filename*")) ?? decoded(parameters.get("filename")), contentType: /(?:^|\r\n)content-type:\s*([^\r\n]*)/i.exec(text)?.[1]?.trim() ?? null, lines }
+}
+
+/** One parameter: what is within quotes is its value, so that a file's name holds no other one. */
+const PARAMETER = /(?:^|[;\s])([^\s;="]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;]+))/g
+
+/** The parameters of a head by their names in small letters; the first of a name counts. */
+const parametersOf = (disposition: string): ReadonlyMap<string, string> => {
+  const found = new Map<string, string>()
+  for (const [, name = "", quoted, plain = ""] of disposition.matchAll(PARAMETER)) {
+    const key = name.toLowerCase()
+    if (!found.has(key)) found.set(key, quoted?.replace(/\\(.)/g, "$1") ?? plain)
+  }
+  return found
 }
 
 /** Browsers write a quotation mark in a name as %22. */
-const parameter = (disposition: string, name: string): string | null => {
-  const found = new RegExp(`(?:^|[;\\s])${name}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s;]+))`, "i").exec(disposition)
-  if (found === null) return null
-  return (found[1]?.replace(/\\(.)/g, "$1") ?? found[2] ?? "").replace(/%22/g, "\"").replace(/%0D/gi, "\r").replace(/%0A/gi, "\n")
+const decoded = (value: string | undefined): string | null =>
+  value === undefined ? null : value.replace(/%22/g, "\"").replace(/%0D/gi, "\r").replace(/%0A/gi, "\n")
+
+/** RFC 5987: `utf-8'<language>'<percent-encoded>`; null for another encoding, and for bytes that are none of it. */
+const extended = (value: string | undefined): string | null => {
+  const text = value === undefined ? undefined : /^utf-8'[^']*'(.*)$/i.exec(value)?.[1]
+  if (text === undefined) return null
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
 }

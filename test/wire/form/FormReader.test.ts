@@ -124,6 +124,20 @@ describe("a form that is read while it arrives", () => {
     for (const pieces of [[body], split(body, [1])]) assert.deepStrictEqual(read(pieces), { parts: [["a\"", "a \"b\" \".png", "image/png", "", true]], refused: null })
   })
 
+  it.each([
+    ["name=\"f\"; filename*=UTF-8''sch%C3%B6n.txt", "f", "schön.txt"],
+    ["name=f; filename=\"=?utf-8?B?c2Now7Zu?=\"; filename*=utf-8'de'sch%C3%B6n%22.txt", "f", "schön\".txt"],
+    ["name=\"f\"; filename*=utf-8''a%FF.txt; filename=\"plain.txt\"", "f", "plain.txt"],
+    ["name=\"f\"; filename*=koi8-r''a%C1.txt; filename=\"plain.txt\"", "f", "plain.txt"],
+    ["name=\"f\"; filename=\"a; filename*=UTF-8''b.txt\"", "f", "a; filename*=UTF-8''b.txt"],
+    ["filename=\"my; name=other.txt\"; name=\"f\"", "f", "my; name=other.txt"],
+    ["filename=\"a name=other; b.txt\"; name=f", "f", "a name=other; b.txt"]
+  ])("reads names that are encoded, and none within quotes: %s", (head, name, filename) => {
+    const { parts, refused } = read([one(`Content-Disposition: form-data; ${head}`)])
+    assert.isNull(refused)
+    assert.deepStrictEqual(parts.map((part) => part.slice(0, 2)), [[name, filename]])
+  })
+
   it("is bound in its parts and plain fields, not in its files", () => {
     const many = (count: number, name: string, content: string): Buffer =>
       Buffer.from(`${`--${boundary}\r\n${name}\r\n\r\n${content}\r\n`.repeat(count)}--${boundary}--\r\n`)
