@@ -91,6 +91,8 @@ const passed = (headers: Headers): Record<string, string> => {
 }
 
 const asked = { "content-type": "application/json", accept: "application/json, text/event-stream" } as const
+/** The head goes out with the first bytes: a client must not wait for it until there is a message. */
+const OPEN = ": open\n\n"
 const sse = { headers: { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" }, contentType: "text/event-stream" } as const
 
 /** JSON-RPC messages of an event stream. */
@@ -169,7 +171,7 @@ export const make = Effect.gen(function*() {
     }))
 
   const events = (id: string, wanted: string, from: string): Response =>
-    HttpServerResponse.stream(Stream.encodeText(reading(id, wanted, from, ({ place, text }) => `id: ${wanted}_${place}\nevent: message\ndata: ${text ?? ""}\n\n`)), sse)
+    HttpServerResponse.stream(Stream.encodeText(Stream.concat(Stream.make(OPEN), reading(id, wanted, from, ({ place, text }) => `id: ${wanted}_${place}\nevent: message\ndata: ${text ?? ""}\n\n`))), sse)
 
   /** Keeps what a call streams, to its end; the call goes on when its client is gone. */
   const keeping = (id: string, stream: string, messages: Stream.Stream<string, unknown>) =>

@@ -193,6 +193,16 @@ describe("sessions and versions", () => {
     expect([again.text.includes("The late answer"), again.text.includes(`id: ${id}\n`)]).toEqual([true, false])
   })
 
+  it("the stream of a session without messages is opened at once, also behind an event that a client had", async () => {
+    const { gateway: { url } } = lab
+    const headers = await session(url, key)
+    for (const more of [{}, { "last-event-id": "server_" }]) {
+      const opened = await Http.stream(url, { method: "GET", path: "/api/mcp/stream", headers: { accept: "text/event-stream", authorization: `Bearer ${key}`, ...headers, ...more } })
+      expect([opened.status, opened.headers["content-type"], await opened.until((text) => text.includes("\n\n"))]).toEqual([200, "text/event-stream", ": open\n\n"])
+      opened.leave()
+    }
+  })
+
   it("a cancelled call ends, and its upstream call with it", async () => {
     const { gateway: { url }, sim } = lab
     await sim.rule({ match: { model: "endless" }, script: { latencyMs: 60_000 } })
