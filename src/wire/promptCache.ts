@@ -4,6 +4,7 @@
  * which cannot, the gateway marks what its next request will begin with. Pure.
  */
 import type { CacheControl, Conversation, FamilyName, ContentPart, Tool, Turn } from "#schemas/wire/conversation.ts"
+import { isBlank } from "#src/wire/neutral/foreign.ts"
 import type { Json } from "#src/wire/WireFormat.ts"
 
 export interface PromptCacheRules {
@@ -22,7 +23,7 @@ const shortest = 4_096
 const mostMarks = 4
 const here: CacheControl = { ttl: null }
 
-const markable = (part: ContentPart): boolean => "cache" in part && part.kind !== "toolCall" && (part.kind !== "text" || part.text !== "")
+const markable = (part: ContentPart): boolean => "cache" in part && part.kind !== "toolCall" && (part.kind !== "text" || !isBlank(part.text))
 
 const countOf = (part: ContentPart): number =>
   ("cache" in part && part.cache !== null ? 1 : 0) + (part.kind === "toolResult" ? part.content.filter(({ cache }) => cache !== null).length : 0)

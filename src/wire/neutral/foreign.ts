@@ -37,6 +37,10 @@ export const soleText = (parts: ReadonlyArray<ContentPart>): string | null => {
   return parts.length === 1 && only?.kind === "text" && only.text !== "" && only.cache === null && only.annotations.length === 0 && only.signature === null ? only.text : null
 }
 
+/** Nothing in it that could be seen. */
+export const isBlank = (text: string): boolean => !visible.test(text)
+const visible = /\S/
+
 const toolOf = (tool: Exclude<Tool, { readonly kind: "hosted" }>, names: ToolNames, freeform: boolean): Tool => {
   const name = names.of(tool.name)
   const said = tool.kind === "custom" && !freeform ? Freeform.wrappedTool(tool) : tool

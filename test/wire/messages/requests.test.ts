@@ -250,8 +250,8 @@ describe("messages requests, written", () => {
   })
 })
 
-/** Words that no rule of the vendor touches: not empty, whatever their characters. */
-const Words = Schema.NonEmptyString
+/** Words that no rule of the vendor touches: they end in something that is no white space, whatever their other characters. */
+const Words = Schema.NonEmptyString.check(Schema.isPattern(/\S$/))
 const Cache = Schema.NullOr(Schema.Struct({ ttl: Schema.NullOr(Schema.Literals(["5m", "1h"])) }))
 const AnyText = Schema.Struct({
   kind: Schema.Literal("text"), text: Words, cache: Cache, annotations: Schema.Tuple([]), signature: Schema.Null

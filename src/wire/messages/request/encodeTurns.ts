@@ -4,6 +4,7 @@ import type { JsonWriter } from "#src/wire/json/JsonWriter.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as Carriers from "#src/wire/messages/carriers.ts"
 import { isMadeUp } from "#src/wire/messages/citations.ts"
+import { isBlank } from "#src/wire/neutral/foreign.ts"
 import { invalid, missingMessages, type Omitted, unsayable } from "#src/wire/neutral/settings.ts"
 
 /** What the encoders of one request share. */
@@ -31,9 +32,12 @@ const cacheField = (cache: CacheControl | null) => cache === null ? {} : { cache
 
 const valueOf = (one: Block): object => typeof one === "string" ? { type: "text", text: one } : one
 
-/** Null for an empty text, which the vendor refuses. */
-const textBlock = (text: string, part: TextPart | null): Block | null => {
-  if (text === "") return null
+/** Null for an empty text and one of white space alone, which the vendor refuses. */
+const textBlock = (text: string, part: TextPart | null, omitted: Omitted): Block | null => {
+  if (isBlank(text)) {
+    if (part !== null && part.cache !== null) omitted.add("cache_control")
+    return null
+  }
   if (part === null || (part.annotations.length === 0 && part.cache === null)) return text
   const citations = part.annotations.flatMap((one) => one.native?.format === "messages" && !isMadeUp(one.native.value) ? [one.native.value] : [])
   const { cache } = part
@@ -141,7 +145,7 @@ const callBlock = (part: ToolCallPart, path: string, at: TurnContext): Block => 
 const resultBlock = (part: ToolResultPart, path: string, at: TurnContext): Block => {
   const blocks: Array<Block> = []
   for (const inner of part.content) {
-    const made = inner.kind === "text" ? textBlock(inner.text, inner) : mediaBlock(inner, path, at)
+    const made = inner.kind === "text" ? textBlock(inner.text, inner, at.omitted) : mediaBlock(inner, path, at)
     if (made !== null) blocks.push(made)
   }
   return {
@@ -152,8 +156,8 @@ const resultBlock = (part: ToolResultPart, path: string, at: TurnContext): Block
 
 const blockOf = (part: ContentPart, turn: Turn, at: TurnContext): Block | null => {
   switch (part.kind) {
-    case "text": return textBlock(part.text, part)
-    case "refusal": return textBlock(part.text, null)
+    case "text": return textBlock(part.text, part, at.omitted)
+    case "refusal": return textBlock(part.text, null, at.omitted)
     case "reasoning": return reasoningBlock(part, at)
     case "toolCall": return callBlock(part, turn.path, at)
     case "toolResult": return resultBlock(part, turn.path, at)
@@ -189,11 +193,11 @@ const systemOf = (turns: ReadonlyArray<Turn>, at: TurnContext, instruction: stri
     if (turn.name !== null) at.omitted.add(`${turn.path}.name`)
     for (const part of turn.parts) {
       if (part.kind !== "text") throw unsayable(turn.path, "a system prompt holds text only.")
-      if (part.text !== "") texts.push(part)
+      if (!isBlank(part.text)) texts.push(part)
     }
   }
   const keepsBlocks = at.conversation.format === "messages" || texts.some((part) => part.cache !== null)
-  if (keepsBlocks) return [...texts.map((part) => textBlock(part.text, part)), instruction === null ? null : textBlock(instruction, null)].flatMap((one) => one === null ? [] : [valueOf(one)])
+  if (keepsBlocks) return [...texts.map((part) => textBlock(part.text, part, at.omitted)), instruction === null ? null : textBlock(instruction, null, at.omitted)].flatMap((one) => one === null ? [] : [valueOf(one)])
   // Without cache marks all instructions become one text.
   const joined = [...texts.map((part) => part.text), ...(instruction === null ? [] : [instruction])].join("\n")
   return joined === "" ? [] : [{ type: "text", text: joined }]

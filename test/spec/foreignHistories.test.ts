@@ -1,0 +1,62 @@
+/** Conversations that the client's own vendor takes: the vendor of another format takes them too, from the gateway. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import type { FamilyName } from "#schemas/wire/conversation.ts"
+import { families, type Matrix, startMatrix } from "#test/support/families.ts"
+import * as Http from "#test/support/http.ts"
+
+let matrix: Matrix
+beforeAll(async () => {
+  matrix = await startMatrix()
+})
+afterAll(() => matrix.close())
+
+interface Row {
+  readonly said: string
+  readonly path: string
+  readonly to: FamilyName
+  readonly body: Record<string, unknown>
+  /** Of what arrives at the vendor. */
+  readonly arrives: Record<string, unknown>
+  readonly omitted?: string
+}
+
+const call = { id: "call_1", type: "function", function: { name: "look", arguments: "{}" } }
+const tools = [{ type: "function", function: { name: "look", parameters: { type: "object", properties: {} } } }]
+const result = { role: "tool", tool_call_id: "call_1", content: "A cat." }
+const user = (content: unknown) => ({ role: "user", content })
+const assistant = (content: unknown, more: object = {}) => ({ role: "assistant", content, ...more })
+const chat = "/v1/chat/completions"
+
+const rows: ReadonlyArray<Row> = [
+  {
+    said: "a text of line ends before a call", path: chat, to: "messages", body: { tools, messages: [user("Hi"), assistant("\n\n", { tool_calls: [call] }), result] },
+    arrives: { messages: [user("Hi"), assistant([{ type: "tool_use", id: "call_1", name: "look", input: {} }]), user([{ type: "tool_result", tool_use_id: "call_1", content: "A cat." }])] }
+  },
+  {
+    said: "a blank text beside another", path: chat, to: "messages", body: { messages: [user([{ type: "text", text: " " }, { type: "text", text: "Hi" }])] },
+    arrives: { messages: [user("Hi")] }
+  },
+  {
+    said: "a blank instruction", path: "/v1/responses", to: "messages", body: { instructions: " \n", input: "Hi" },
+    arrives: { messages: [user("Hi")] }
+  },
+  {
+    said: "a blank text with a mark of the cache", path: chat, to: "messages",
+    body: { messages: [user([{ type: "text", text: "\t", cache_control: { type: "ephemeral" } }, { type: "text", text: "Hi" }])] },
+    arrives: { messages: [user("Hi")] }, omitted: "cache_control"
+  }
+]
+
+describe.each(rows)("$said, to $to", ({ arrives, body, omitted, path, to }) => {
+  it("is taken by its vendor", async () => {
+    const family = families.find(({ name }) => name === to)!
+    const label = `row-${rows.findIndex((row) => row.body === body)}`
+    const { id, name } = await matrix.model(family, "chat-completions", label)
+    const reply = await Http.send(matrix.url, { path, headers: { authorization: `Bearer ${matrix.key}` }, body: { ...body, model: id } })
+    expect(reply.status, reply.text).toBe(200)
+    const [entry] = await matrix.entries(name)
+    expect(entry?.body).toMatchObject(arrives)
+    const told = (reply.headers["x-gateway-omitted"] ?? "").split(", ").filter((one) => one !== "" && !one.startsWith("max_tokens (set to "))
+    expect(told).toEqual(omitted === undefined ? [] : [omitted])
+  })
+})
