@@ -7,6 +7,7 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation, MediaPart, ContentPart, TextPart, Turn } from "#schemas/wire/conversation.ts"
 import * as Base64 from "#src/wire/json/base64.ts"
 import * as LiteralRanges from "#src/wire/json/literalRanges.ts"
+import { isBlank } from "#src/wire/neutral/foreign.ts"
 import type { EncodedRequest, Json, TargetTraits, UpstreamCodec } from "#src/wire/WireFormat.ts"
 
 /** Characters from which a text is worth a mark. */
@@ -40,6 +41,10 @@ export const writeRequest = (conversation: Conversation, original: Original, fam
   return "_tag" in encoded ? encoded : { body: Buffer.from(encoded.body), omitted: encoded.omitted }
 }
 
+/** The end of what the model said before may be cut, and a text of white space alone left out: a mark would hide it. */
+const isTrimmed = ({ text }: TextPart, { role }: Turn): boolean =>
+  text.length >= long && (isBlank(text) || (role === "assistant" && text.trimEnd().length < text.length))
+
 class Marks {
   private readonly original: Original
   /** What stands for each mark: bytes of the original, or base64 text. */
@@ -61,7 +66,7 @@ class Marks {
     conversation.turns.forEach((turn, at) => {
       let parts: Array<ContentPart> | null = null
       turn.parts.forEach((part, i) => {
-        const mark = part.kind === "text" && !textsAreRead ? this.text(part) : part.kind === "image" ? this.image(part) : null
+        const mark = part.kind === "text" && !textsAreRead && !isTrimmed(part, turn) ? this.text(part) : part.kind === "image" ? this.image(part) : null
         if (mark === null) return
         parts ??= turn.parts.slice()
         parts[i] = mark

@@ -44,6 +44,18 @@ const rows: ReadonlyArray<Row> = [
     said: "a blank text with a mark of the cache", path: chat, to: "messages",
     body: { messages: [user([{ type: "text", text: "\t", cache_control: { type: "ephemeral" } }, { type: "text", text: "Hi" }])] },
     arrives: { messages: [user("Hi")] }, omitted: "cache_control"
+  },
+  {
+    said: "an answer to be continued that ends in a line end", path: chat, to: "messages", body: { messages: [user("Hi"), assistant("Sure: \n")] },
+    arrives: { messages: [user("Hi"), assistant("Sure:")] }, omitted: "messages[1] (white space at the end)"
+  },
+  {
+    said: "a long answer to be continued", path: chat, to: "messages", body: { messages: [user("Hi"), assistant(`${"word ".repeat(2_000)}\n`), { role: "system", content: "Go on." }] },
+    arrives: { messages: [user("Hi"), assistant("word ".repeat(2_000).trimEnd())] }, omitted: "messages[1] (white space at the end)"
+  },
+  {
+    said: "a long text of white space", path: chat, to: "messages", body: { messages: [user([{ type: "text", text: "\n".repeat(5_000) }, { type: "text", text: "Hi" }])] },
+    arrives: { messages: [user("Hi")] }
   }
 ]
 

@@ -227,6 +227,19 @@ const blocksOf = (turn: Turn, at: TurnContext): Array<Block> => {
   return blocks
 }
 
+/** The vendor refuses white space at the end of what the model is to continue; true when there was some. */
+const cutEnd = (blocks: Array<Block>): boolean => {
+  const end = blocks.length - 1
+  const block = blocks[end]
+  const text = typeof block === "string" ? block : block !== undefined && isText(block) ? block.text : ""
+  const cut = text.trimEnd()
+  if (cut === text) return false
+  blocks[end] = typeof block === "string" ? cut : { ...block, text: cut }
+  return true
+}
+
+const isText = (block: object): block is { readonly type: "text"; readonly text: string } => "type" in block && block.type === "text"
+
 export const encodeTurns = (turns: ReadonlyArray<Turn>, at: TurnContext, instruction: string | null): EncodedTurns => {
   const messages: Array<Message> = []
   for (const turn of turns) {
@@ -239,6 +252,8 @@ export const encodeTurns = (turns: ReadonlyArray<Turn>, at: TurnContext, instruc
     if (last !== undefined && last.role === role) for (const block of blocks) last.blocks.push(block)
     else messages.push({ role, blocks })
   }
+  const last = messages[messages.length - 1]
+  if (last?.role === "assistant" && cutEnd(last.blocks)) at.omitted.add(`${turns.findLast((turn) => turn.role === "assistant")?.path ?? "messages"} (white space at the end)`)
   const system = systemOf(turns, at, instruction)
   if (messages.length === 0) {
     // The vendor answers messages, not a system prompt alone.
