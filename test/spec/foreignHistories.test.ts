@@ -56,6 +56,20 @@ const rows: ReadonlyArray<Row> = [
   {
     said: "a long text of white space", path: chat, to: "messages", body: { messages: [user([{ type: "text", text: "\n".repeat(5_000) }, { type: "text", text: "Hi" }])] },
     arrives: { messages: [user("Hi")] }
+  },
+  {
+    said: "words of the user behind the result of an unsigned call", path: chat, to: "messages",
+    body: { reasoning_effort: "high", tools, messages: [user("Hi"), assistant(null, { tool_calls: [call] }), result, user("Go on.")] },
+    arrives: { messages: [{}, {}, user([{ type: "tool_result", tool_use_id: "call_1", content: "A cat." }, { type: "text", text: "Go on." }])] }, omitted: "reasoning_effort"
+  },
+  {
+    said: "an answer to be continued by a model that shall think", path: chat, to: "messages", body: { reasoning_effort: "high", messages: [user("Hi"), assistant("Sure:")] },
+    arrives: { messages: [user("Hi"), assistant("Sure:")] }, omitted: "reasoning_effort"
+  },
+  {
+    said: "an old unsigned call that was answered", path: chat, to: "messages",
+    body: { reasoning_effort: "high", tools, messages: [user("Hi"), assistant(null, { tool_calls: [call] }), result, assistant("A cat."), user("Go on.")] },
+    arrives: { thinking: { type: "enabled" } }
   }
 ]
 

@@ -90,7 +90,7 @@ const readMessages = (messages: unknown, tally: Tally, systemMessages: boolean):
     if (blocks.toolUses.some((id) => ids.has(id))) throw bad(`${at}: \`tool_use\` ids must be unique`)
     blocks.toolUses.forEach((id) => ids.add(id))
     expected = role === "assistant" ? blocks.toolUses : []
-    if (role === "assistant") thoughtless = blocks.toolUses.length > 0 && !blocks.types[0]!.endsWith("thinking")
+    if (role === "assistant") thoughtless = (blocks.toolUses.length > 0 || isLast) && blocks.types[0]?.endsWith("thinking") !== true
     else {
       if (blocks.text !== "") lastUserText = blocks.text
       toolResult = blocks.toolResults.length > 0 ? blocks.toolResults.map((result) => result.text).join("\n") : null

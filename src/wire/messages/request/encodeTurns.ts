@@ -168,15 +168,18 @@ const blockOf = (part: ContentPart, turn: Turn, at: TurnContext): Block | null =
   }
 }
 
-/** The last call of tools that still waits for the model begins with this family's own thinking (a rule of budgeted thinking). */
+/**
+ * An answer to be continued, and the call of tools whose results the model has not answered, begin with this family's own thinking (a
+ * rule of budgeted thinking). What the user said behind the results stands in their message.
+ */
 export const mayThink = (turns: ReadonlyArray<Turn>, at: TurnContext): boolean => {
-  const last = turns.findLast((turn) => turn.role !== "system" && turn.role !== "developer")
-  if (last?.role !== "tool") return true
-  const caller = turns.findLast((turn) => turn.role === "assistant")
-  for (const part of caller?.parts ?? []) {
+  const caller = turns.findLastIndex((turn) => turn.role === "assistant")
+  const isLast = turns.findLastIndex((turn) => turn.role !== "system" && turn.role !== "developer") === caller
+  if (caller === -1 || (!isLast && !turns.some((turn, i) => i > caller && turn.role === "tool"))) return true
+  for (const part of turns[caller]!.parts) {
     if (part.kind === "reasoning") {
       if (reasoningBlock(part, at) !== null) return true
-    } else if (part.kind !== "text" || part.text !== "") return false
+    } else if (part.kind !== "text" || !isBlank(part.text)) return false
   }
   return false
 }
