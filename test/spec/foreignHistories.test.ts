@@ -26,6 +26,9 @@ const result = { role: "tool", tool_call_id: "call_1", content: "A cat." }
 const user = (content: unknown) => ({ role: "user", content })
 const assistant = (content: unknown, more: object = {}) => ({ role: "assistant", content, ...more })
 const chat = "/v1/chat/completions"
+const generate = "/v1beta/models/"
+const open = { type: "OBJECT", properties: { at: { type: "STRING" } } }
+const validated = (parameters: object) => ({ contents: [{ role: "user", parts: [{ text: "Hi" }] }], tools: [{ functionDeclarations: [{ name: "look", parameters }] }] })
 
 const rows: ReadonlyArray<Row> = [
   {
@@ -70,6 +73,29 @@ const rows: ReadonlyArray<Row> = [
     said: "an old unsigned call that was answered", path: chat, to: "messages",
     body: { reasoning_effort: "high", tools, messages: [user("Hi"), assistant(null, { tool_calls: [call] }), result, assistant("A cat."), user("Go on.")] },
     arrives: { thinking: { type: "enabled" } }
+  },
+  {
+    said: "a call in mode VALIDATED", path: generate, to: "chat-completions", body: { ...validated(open), toolConfig: { functionCallingConfig: { mode: "VALIDATED" } } },
+    arrives: { tools: [{ function: { name: "look", parameters: { properties: { at: { type: "string" } } } } }] }, omitted: "strict"
+  },
+  {
+    said: "a call in mode VALIDATED whose schema can be closed", path: generate, to: "chat-completions",
+    body: { ...validated({ ...open, required: ["at"] }), toolConfig: { functionCallingConfig: { mode: "VALIDATED" } } },
+    arrives: { tools: [{ function: { strict: true, parameters: { properties: { at: { type: "string" } }, required: ["at"], additionalProperties: false } } }] }
+  },
+  {
+    said: "a call in mode VALIDATED", path: generate, to: "messages", body: { ...validated(open), toolConfig: { functionCallingConfig: { mode: "VALIDATED" } } },
+    arrives: { tools: [{ name: "look", strict: true, input_schema: { properties: { at: { type: "string" } }, additionalProperties: false } }] }
+  },
+  {
+    said: "a strict tool with open objects inside", path: generate, to: "messages",
+    body: { ...validated({ type: "OBJECT", properties: { at: { anyOf: [{ type: "OBJECT", nullable: true, properties: { n: { type: "NUMBER" } } }] } } }), toolConfig: { functionCallingConfig: { mode: "VALIDATED" } } },
+    arrives: { tools: [{ strict: true, input_schema: { additionalProperties: false, properties: { at: { anyOf: [{ type: ["object", "null"], additionalProperties: false }] } } } }] }
+  },
+  {
+    said: "a strict tool that takes any members", path: chat, to: "messages",
+    body: { messages: [user("Hi")], tools: [{ type: "function", function: { name: "look", strict: true, parameters: { type: "object", properties: {}, additionalProperties: true } } }] },
+    arrives: { tools: [{ name: "look", input_schema: { additionalProperties: true } }] }, omitted: "strict"
   }
 ]
 
@@ -78,7 +104,8 @@ describe.each(rows)("$said, to $to", ({ arrives, body, omitted, path, to }) => {
     const family = families.find(({ name }) => name === to)!
     const label = `row-${rows.findIndex((row) => row.body === body)}`
     const { id, name } = await matrix.model(family, "chat-completions", label)
-    const reply = await Http.send(matrix.url, { path, headers: { authorization: `Bearer ${matrix.key}` }, body: { ...body, model: id } })
+    const asked = path === generate ? { path: `${path}${id}:generateContent`, body } : { path, body: { ...body, model: id } }
+    const reply = await Http.send(matrix.url, { ...asked, headers: { authorization: `Bearer ${matrix.key}` } })
     expect(reply.status, reply.text).toBe(200)
     const [entry] = await matrix.entries(name)
     expect(entry?.body).toMatchObject(arrives)

@@ -1,8 +1,9 @@
 /** A neutral conversation as a chat-completions request. */
 import type { PublicError } from "#schemas/errors.ts"
-import type { Conversation, Effort, Reasoning, GenerationSettings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
+import type { Conversation, Effort, FunctionTool, Reasoning, GenerationSettings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
 import { MessageWriter } from "./encodeMessages.ts"
 import { type Abilities, abilitiesOf } from "#src/wire/chatCompletions/models.ts"
+import { closedSchema } from "#src/wire/json/closedSchema.ts"
 import { foreign } from "#src/wire/neutral/foreign.ts"
 import { effortFor, effortOf, invalid, nameOf, Omitted, reading, unsayable, verbosityFor } from "#src/wire/neutral/settings.ts"
 import { paired } from "#src/wire/neutral/toolPairs.ts"
@@ -56,24 +57,25 @@ const toolsOf = (conversation: Conversation, can: Abilities, omitted: Omitted): 
   }
   const parallel = settings.parallelToolCalls
   return {
-    tools: tools.map((tool) => toolOf(tool, can, omitted)),
+    tools: tools.map((tool) => toolOf(tool, can, conversation.format === "chat-completions", omitted)),
     ...(toolChoice === null ? {} : { tool_choice: choiceOf(toolChoice, tools) }),
     ...(parallel === null ? {} : { parallel_tool_calls: parallel })
   }
 }
 
-const toolOf = (tool: Tool, can: Abilities, omitted: Omitted): unknown => {
+const toolOf = (tool: Tool, can: Abilities, isOwn: boolean, omitted: Omitted): unknown => {
   switch (tool.kind) {
     case "function": {
       if (tool.cache !== null && !can.cacheControl) omitted.add("cache_control")
       const cache = tool.cache === null || !can.cacheControl ? {} : { cache_control: { type: "ephemeral", ...(tool.cache.ttl === null ? {} : { ttl: tool.cache.ttl }) } }
+      const { parameters, strict } = strictly(tool, isOwn, omitted)
       return {
         type: "function",
         function: {
           name: tool.name,
           ...(tool.description === null ? {} : { description: tool.description }),
-          ...(tool.parameters === null ? {} : { parameters: withProperties(tool.parameters) }),
-          ...(tool.strict === null ? {} : { strict: tool.strict })
+          ...(parameters === null ? {} : { parameters: withProperties(parameters) }),
+          ...(strict === null ? {} : { strict })
         },
         ...cache
       }
@@ -90,6 +92,15 @@ const toolOf = (tool: Tool, can: Abilities, omitted: Omitted): unknown => {
     case "hosted":
       return tool.value
   }
+}
+
+/** Others are strict with open objects and optional properties, too, which this vendor refuses. */
+const strictly = (tool: FunctionTool, isOwn: boolean, omitted: Omitted): Pick<FunctionTool, "parameters" | "strict"> => {
+  if (isOwn || tool.strict !== true) return tool
+  const parameters = closedSchema(withProperties(tool.parameters ?? { type: "object" }), true)
+  if (parameters !== null) return { parameters, strict: true }
+  omitted.add("strict")
+  return { parameters: tool.parameters, strict: null }
 }
 
 /** The vendor refuses an object schema without `properties`. */

@@ -7,6 +7,7 @@ import { type Capabilities, capabilitiesOf } from "#src/wire/messages/claude.ts"
 import { encodeThinking, knownLimit } from "./encodeThinking.ts"
 import { checkedName, type TurnContext, encodeTurns, mayThink } from "./encodeTurns.ts"
 import { wrappedTool } from "#src/wire/neutral/freeform.ts"
+import { closedSchema } from "#src/wire/json/closedSchema.ts"
 import { foreign } from "#src/wire/neutral/foreign.ts"
 import { invalid, nameOf, Omitted, reading, unsayable } from "#src/wire/neutral/settings.ts"
 import { paired } from "#src/wire/neutral/toolPairs.ts"
@@ -24,7 +25,7 @@ export const encodeRequest = (given: Conversation, traits: TargetTraits): Encode
     const capabilities = capabilitiesOf(traits.model)
     const json = new JsonWriter()
     const at: TurnContext = { conversation, omitted, json, systemMessages: capabilities.systemMessages, ids: new Map() }
-    const { choice, tools } = toolsOf(conversation)
+    const { choice, tools } = toolsOf(conversation, omitted)
     const forced = choice?.type === "any" || choice?.type === "tool"
     const { effort, isOn, maxTokens, thinking } = encodeThinking({ conversation, traits, capabilities, omitted, forced, mayThink: mayThink(turns, at) })
     // The vendor wants a limit: one that the client did not give, and that no model's own limit stands behind, may cut the answer.
@@ -159,11 +160,11 @@ interface WireChoice {
   readonly disable_parallel_tool_use?: boolean
 }
 
-const toolsOf = (conversation: Conversation): { readonly tools: ReadonlyArray<unknown>; readonly choice: WireChoice | null } => {
+const toolsOf = (conversation: Conversation, omitted: Omitted): { readonly tools: ReadonlyArray<unknown>; readonly choice: WireChoice | null } => {
   const { settings, toolChoice } = conversation
   const allowed = toolChoice?.kind === "allowed" ? new Set(toolChoice.names) : null
   const given = allowed === null ? conversation.tools : conversation.tools.filter((tool) => tool.kind !== "hosted" && allowed.has(tool.name))
-  const tools = given.map((tool) => wireTool(tool, conversation))
+  const tools = given.map((tool) => wireTool(tool, conversation, omitted))
   if (tools.length === 0) {
     if (toolChoice?.kind === "required" || toolChoice?.kind === "tool" || (toolChoice?.kind === "allowed" && toolChoice.required)) {
       throw invalid("tool_choice", "Field 'tool_choice' forces a tool, but the request names none.")
@@ -197,22 +198,29 @@ const baseChoice = (choice: ToolChoice | null): WireChoice | null => {
 const nameOfTool = (tool: Tool): unknown =>
   tool.kind === "hosted" ? (tool.value as { readonly name?: unknown } | null)?.name : tool.name
 
-const wireTool = (tool: Tool, conversation: Conversation): unknown => {
+const wireTool = (tool: Tool, conversation: Conversation, omitted: Omitted): unknown => {
   switch (tool.kind) {
     case "hosted": return tool.value
-    case "custom": return functionTool(wrappedTool(tool), conversation)
-    case "function": return functionTool(tool, conversation)
+    case "custom": return functionTool(wrappedTool(tool), conversation, omitted)
+    case "function": return functionTool(tool, conversation, omitted)
   }
 }
 
-const functionTool = (tool: FunctionTool, conversation: Conversation) => ({
-  name: checkedName(tool.name, "tools"),
-  ...(tool.description === null ? {} : { description: tool.description }),
-  input_schema: tool.parameters === null ? { type: "object", properties: {} } : tool.parameters["type"] === undefined ? { type: "object", ...tool.parameters } : tool.parameters,
-  // False is the vendor's default; a messages client that wrote it gets it back.
-  ...(tool.strict === true || (tool.strict === false && conversation.format === "messages") ? { strict: tool.strict } : {}),
-  ...(tool.cache === null ? {} : { cache_control: { type: "ephemeral", ...(tool.cache.ttl === null ? {} : { ttl: tool.cache.ttl }) } })
-})
+const functionTool = (tool: FunctionTool, conversation: Conversation, omitted: Omitted) => {
+  const isOwn = conversation.format === "messages"
+  const given = tool.parameters === null ? { type: "object", properties: {} } : tool.parameters["type"] === undefined ? { type: "object", ...tool.parameters } : tool.parameters
+  // Others are strict with open objects, too, which this vendor refuses.
+  const closed = tool.strict === true && !isOwn ? closedSchema(given, false) : given
+  if (closed === null) omitted.add("strict")
+  return {
+    name: checkedName(tool.name, "tools"),
+    ...(tool.description === null ? {} : { description: tool.description }),
+    input_schema: closed ?? given,
+    // False is the vendor's default; a messages client that wrote it gets it back.
+    ...((tool.strict === true && closed !== null) || (tool.strict === false && isOwn) ? { strict: tool.strict } : {}),
+    ...(tool.cache === null ? {} : { cache_control: { type: "ephemeral", ...(tool.cache.ttl === null ? {} : { ttl: tool.cache.ttl }) } })
+  }
+}
 
 /** Fields of the client's own format: put back when it is this one (those inside arrays have lost their place). */
 const extras = (conversation: Conversation, fields: Record<string, unknown>, omitted: Omitted): void => {

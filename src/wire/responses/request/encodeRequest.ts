@@ -1,7 +1,7 @@
 /** A neutral conversation as a responses request. */
 import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation, Tool, ToolChoice, Turn } from "#schemas/wire/conversation.ts"
-import * as Json from "#src/wire/json/json.ts"
+import { closedSchema } from "#src/wire/json/closedSchema.ts"
 import { foreign } from "#src/wire/neutral/foreign.ts"
 import { effortFor, effortOf, nameOf, Omitted, reading, unsayable, verbosityFor } from "#src/wire/neutral/settings.ts"
 import { paired } from "#src/wire/neutral/toolPairs.ts"
@@ -102,7 +102,7 @@ const toolJson = (tool: Tool, isNative: boolean, omitted: Omitted): unknown => {
       let strict = tool.strict ?? (isNative ? null : false)
       let parameters = schemaOf(tool.parameters)
       if (strict === true && !isNative) {
-        const closed = closedSchema(parameters)
+        const closed = closedSchema(parameters, true)
         if (closed === null) {
           omitted.add("strict")
           strict = false
@@ -128,27 +128,6 @@ const schemaOf = (parameters: Readonly<Record<string, unknown>> | null): Readonl
   if (parameters === null) return { type: "object", properties: {} }
   const isObject = parameters["type"] === "object" || Object.keys(parameters).length === 0
   return isObject && parameters["properties"] === undefined ? { ...parameters, type: "object", properties: {} } : parameters
-}
-
-/** A schema as the vendor wants it of a strict tool: objects closed, every property required; null when it cannot be had by closing. */
-const closedSchema = (schema: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | null => {
-  const closed: Record<string, unknown> = { ...schema }
-  const { items, properties, required } = schema
-  if (schema["type"] === "object") {
-    if ((schema["additionalProperties"] ?? false) !== false) return null
-    closed["additionalProperties"] = false
-    const members: Record<string, unknown> = {}
-    const names = new Set<unknown>(Array.isArray(required) ? required : [])
-    for (const [key, member] of Object.entries(Json.isRecord(properties) ? properties : {})) {
-      const inner = Json.isRecord(member) ? closedSchema(member) : member
-      if (inner === null || !names.has(key)) return null
-      members[key] = inner
-    }
-    closed["properties"] = members
-  }
-  if (!Json.isRecord(items)) return closed
-  const inner = closedSchema(items)
-  return inner === null ? null : { ...closed, items: inner }
 }
 
 const choiceJson = (choice: ToolChoice, tools: ReadonlyArray<Tool>, names: ReadonlyMap<string, QualifiedName>): unknown => {
