@@ -96,6 +96,21 @@ const rows: ReadonlyArray<Row> = [
     said: "a strict tool that takes any members", path: chat, to: "messages",
     body: { messages: [user("Hi")], tools: [{ type: "function", function: { name: "look", strict: true, parameters: { type: "object", properties: {}, additionalProperties: true } } }] },
     arrives: { tools: [{ name: "look", input_schema: { additionalProperties: true } }] }, omitted: "strict"
+  },
+  {
+    said: "a call that nothing of the user stands before", path: chat, to: "generateContent",
+    body: { tools, messages: [{ role: "system", content: "Look around." }, assistant(null, { tool_calls: [call] }), result] },
+    arrives: { contents: [{ role: "user", parts: [{ text: "." }] }, { role: "model" }, { role: "user" }] }, omitted: "messages[1] (user turn added)"
+  },
+  {
+    said: "a call behind an empty question", path: "/v1/api/chat", to: "generateContent",
+    body: { stream: false, messages: [user(""), assistant("", { tool_calls: [{ function: { name: "look", arguments: {} } }] }), { role: "tool", tool_name: "look", content: "A cat." }] },
+    arrives: { contents: [{ role: "user", parts: [{ text: "." }] }, { role: "model" }, { role: "user" }] }, omitted: "messages[1] (user turn added)"
+  },
+  {
+    said: "a call behind an empty word of the user", path: chat, to: "generateContent",
+    body: { tools, messages: [user("Hi"), assistant("Hi!"), user(""), assistant(null, { tool_calls: [call] }), result] },
+    arrives: { contents: [{ role: "user" }, { role: "model" }, { role: "user", parts: [{ text: "." }] }, { role: "model" }, { role: "user" }] }, omitted: "messages[3] (user turn added)"
   }
 ]
 

@@ -51,6 +51,7 @@ export const encodeRequest = (given: Conversation, traits: TargetTraits): Encode
 const contentsOf = (turns: ReadonlyArray<Turn>, context: Context): ReadonlyArray<string> => {
   const system: Array<object> = []
   const contents: Array<object> = []
+  let userSpoke = false
   for (const turn of turns) {
     if (turn.name !== null) context.omitted.add(`${turn.path}.name`)
     if (turn.role === "system" || turn.role === "developer") {
@@ -58,7 +59,14 @@ const contentsOf = (turns: ReadonlyArray<Turn>, context: Context): ReadonlyArray
       continue
     }
     const parts = turn.role === "assistant" ? assistantParts(turn, context) : partsOf(turn, context)
-    if (parts.length > 0) contents.push({ role: turn.role === "assistant" ? "model" : "user", parts })
+    if (!userSpoke && turn.role === "assistant" && turn.parts.some(({ kind }) => kind === "toolCall")) {
+      // The vendor refuses a call that nothing of the user stands before.
+      context.omitted.add(`${turn.path} (user turn added)`)
+      contents.push({ role: "user", parts: [{ text: "." }] })
+    }
+    if (parts.length === 0) continue
+    contents.push({ role: turn.role === "assistant" ? "model" : "user", parts })
+    userSpoke = turn.role !== "assistant"
   }
   // The vendor wants contents: an instruction alone is what the user says.
   if (contents.length === 0 && system.length > 0) contents.push({ role: "user", parts: system.splice(0) })
