@@ -27,6 +27,7 @@ const user = (content: unknown) => ({ role: "user", content })
 const assistant = (content: unknown, more: object = {}) => ({ role: "assistant", content, ...more })
 const chat = "/v1/chat/completions"
 const generate = "/v1beta/models/"
+const agent = `user_${"0a".repeat(32)}_account_${"1b".repeat(16)}_session_${"2c".repeat(16)}`
 const open = { type: "OBJECT", properties: { at: { type: "STRING" } } }
 const validated = (parameters: object) => ({ contents: [{ role: "user", parts: [{ text: "Hi" }] }], tools: [{ functionDeclarations: [{ name: "look", parameters }] }] })
 
@@ -111,6 +112,14 @@ const rows: ReadonlyArray<Row> = [
     said: "a call behind an empty word of the user", path: chat, to: "generateContent",
     body: { tools, messages: [user("Hi"), assistant("Hi!"), user(""), assistant(null, { tool_calls: [call] }), result] },
     arrives: { contents: [{ role: "user" }, { role: "model" }, { role: "user", parts: [{ text: "." }] }, { role: "model" }, { role: "user" }] }, omitted: "messages[3] (user turn added)"
+  },
+  ...(["chat-completions", "responses"] as const).map((to): Row => ({
+    said: "a user's id as coding agents write it", path: "/v1/messages", to, body: { max_tokens: 100, messages: [user("Hi")], metadata: { user_id: agent } },
+    arrives: { user: `${agent.slice(0, 55)}_5e5b6ce8` }, omitted: "metadata.user_id (shortened)"
+  })),
+  {
+    said: "a user's id as long as the vendor takes it", path: "/v1/messages", to: "responses", body: { max_tokens: 100, messages: [user("Hi")], metadata: { user_id: agent.slice(0, 64) } },
+    arrives: { user: agent.slice(0, 64) }
   }
 ]
 

@@ -2,6 +2,7 @@
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Conversation, Effort, Extra, GenerationSettings } from "#schemas/wire/conversation.ts"
+import { shortened } from "#src/wire/shortIds.ts"
 
 /** Nothing said. */
 export const none: GenerationSettings = {
@@ -105,6 +106,17 @@ export const effortIn = (word: string | null | undefined): Effort | null => effo
 /** Notes a value that only its vendor knows: it may be left out, and the client is informed. */
 export const noteUnknown = (extras: Array<Extra>, field: string, word: string | null | undefined, known: unknown): void => {
   if (word !== null && word !== undefined && known === null) extras.push({ field, weight: "hint", value: word })
+}
+
+/** Most characters that the vendor of chat completions and responses takes of a user's id; messages clients send twice as many. */
+const longestUser = 64
+
+/** The user's id for that vendor; null when none was given. */
+export const userFor = (conversation: Conversation, omitted: Omitted): string | null => {
+  const { user } = conversation.settings
+  if (user === null || user.length <= longestUser) return user
+  omitted.add(`${nameOf(conversation, "user")} (shortened)`)
+  return shortened(user, longestUser)
 }
 
 const verbosities: ReadonlySet<string> = new Set(["low", "medium", "high"])

@@ -17,6 +17,7 @@ const MAX_TOP_LOGPROBS = 20
 const MAX_METADATA = 16
 const MAX_BIAS = 100
 
+const LONGEST_USER = 64
 /** What the vendor's own models are called: they refuse what the vendor does not know, its compatible servers ignore it. */
 const VENDOR = /^(?:gpt-(?!oss)|o\d|chatgpt-)/
 
@@ -55,6 +56,11 @@ const checkMetadata = (body: Body, vendor: boolean): void => {
   if (entries.length > MAX_METADATA) throw new Bad(`Invalid 'metadata': too many properties. Expected at most ${MAX_METADATA}.`, "metadata", "object_above_max_properties")
   for (const [key, value] of entries) if (!Predicate.isString(value)) throw invalidType(`metadata.${key}`, "a string", value)
   if (vendor && body["store"] !== true) throw new Bad("The 'metadata' parameter is only allowed when 'store' is enabled.", "metadata")
+}
+
+const checkUser = (user: unknown): void => {
+  if (!Predicate.isString(user) || user.length <= LONGEST_USER) return
+  throw new Bad(`Invalid 'user': string too long. Expected a string with maximum length ${LONGEST_USER}, but got a string with length ${user.length} instead.`, "user", "string_above_max_length")
 }
 
 const checkBias = (body: Body): void => {
@@ -119,6 +125,7 @@ const read = (body: Body): ChatCall => {
   const tier = optionalString(body, "service_tier", TIERS)
   optionalString(body, "verbosity", VERBOSITIES)
   for (const name of ["user", "safety_identifier", "prompt_cache_key"]) optionalString(body, name)
+  if (vendor) checkUser(body["user"])
   optionalBoolean(body, "store")
   checkMetadata(body, vendor)
   checkBias(body)

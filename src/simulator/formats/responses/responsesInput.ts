@@ -17,7 +17,7 @@ const HOSTED_ITEMS = [
 const PREFIXES: Readonly<Record<string, string>> = { message: "msg", function_call: "fc", custom_tool_call: "ctc", reasoning: "rs" }
 const TOKENS_PER_ITEM = 4
 const TOKENS_PER_MEDIUM = 85
-const MAX_ID = 64
+export const MAX_ID = 64
 
 export const missing = (param: string): Bad => new Bad(`Missing required parameter: '${param}'.`, param, "missing_required_parameter")
 
@@ -193,7 +193,7 @@ class Reader {
   }
 }
 
-const tooLong = (param: string, value: string): Bad =>
+export const tooLong = (param: string, value: string): Bad =>
   new Bad(`Invalid '${param}': string too long. Expected a string with maximum length ${MAX_ID}, but got a string with length ${value.length} instead.`, param, "string_above_max_length")
 
 const image = (part: Object, at: string): void => {

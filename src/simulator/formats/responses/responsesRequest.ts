@@ -5,7 +5,7 @@ import * as Predicate from "effect/Predicate"
 import { countTokens } from "#src/simulator/text.ts"
 import { Bad, invalidType, optionalBoolean, optionalNumber, requiredModel, strictly } from "#src/simulator/formats/chatRequest.ts"
 import type { Body, SimulatedCall } from "#src/simulator/formats/Format.ts"
-import { invalidValue, readInput, textAt } from "./responsesInput.ts"
+import { invalidValue, MAX_ID, readInput, textAt, tooLong } from "./responsesInput.ts"
 import { optional, readFormat, readToolChoice, readTools } from "./responsesTools.ts"
 
 const FIELDS = new Set([
@@ -90,6 +90,7 @@ export const readResponsesRequest = strictly((body: Body, request): SimulatedCal
   optionalNumber(body, "max_tool_calls", 1, Number.MAX_SAFE_INTEGER, true)
   for (const field of ["background", "parallel_tool_calls", "store"]) optionalBoolean(body, field)
   for (const field of ["user", "safety_identifier", "prompt_cache_key"]) optional(body, field, "string")
+  if (typeof body["user"] === "string" && body["user"].length > MAX_ID) throw tooLong("user", body["user"])
   oneOf(body["service_tier"], "service_tier", TIERS)
   oneOf(body["truncation"], "truncation", ["auto", "disabled"])
   readMetadata(body["metadata"])

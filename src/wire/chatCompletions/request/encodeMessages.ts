@@ -8,6 +8,7 @@ import type { Abilities } from "#src/wire/chatCompletions/models.ts"
 import { extraContent, writeDetails } from "#src/wire/chatCompletions/reasoning.ts"
 import type { Omitted } from "#src/wire/neutral/settings.ts"
 import { unsayable } from "#src/wire/neutral/settings.ts"
+import { shortened } from "#src/wire/shortIds.ts"
 
 type Out = Readonly<Record<string, unknown>>
 
@@ -246,7 +247,7 @@ export class MessageWriter {
    * result.
    */
   private callId(id: string): string {
-    return !this.can.openai || id.length <= longestCallId ? id : `${id.slice(0, longestCallId - 9)}_${hashOf(id)}`
+    return this.can.openai ? shortened(id, longestCallId) : id
   }
 
   // ---- tool results --------------------------------------------------------------------------------------------------------------
@@ -290,13 +291,6 @@ export class MessageWriter {
 }
 
 const longestCallId = 40
-
-/** FNV-1a, 8 hex digits. */
-const hashOf = (text: string): string => {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-  return (hash >>> 0).toString(16).padStart(8, "0")
-}
 
 /** Text of a document that is text: given as such, or as data of a text type. */
 const textOfDocument = (part: MediaPart): string | null => {

@@ -5,7 +5,7 @@ import { MessageWriter } from "./encodeMessages.ts"
 import { type Abilities, abilitiesOf } from "#src/wire/chatCompletions/models.ts"
 import { closedSchema } from "#src/wire/json/closedSchema.ts"
 import { foreign } from "#src/wire/neutral/foreign.ts"
-import { effortFor, effortOf, invalid, nameOf, Omitted, reading, unsayable, verbosityFor } from "#src/wire/neutral/settings.ts"
+import { effortFor, effortOf, invalid, nameOf, Omitted, reading, unsayable, userFor, verbosityFor } from "#src/wire/neutral/settings.ts"
 import { paired } from "#src/wire/neutral/toolPairs.ts"
 import type { EncodedRequest, TargetTraits } from "#src/wire/WireFormat.ts"
 
@@ -170,7 +170,7 @@ const settingsOf = (conversation: Conversation, can: Abilities, omitted: Omitted
   say("top_logprobs", settings.topLogprobs)
   say("response_format", formatOf(settings))
   say("verbosity", verbosityFor(conversation, "chat-completions", omitted))
-  say("user", settings.user)
+  say("user", userFor(conversation, omitted))
   say("safety_identifier", settings.safetyIdentifier)
   say("prompt_cache_key", settings.promptCacheKey)
   say("store", settings.store)

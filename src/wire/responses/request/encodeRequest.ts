@@ -3,7 +3,7 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation, Tool, ToolChoice, Turn } from "#schemas/wire/conversation.ts"
 import { closedSchema } from "#src/wire/json/closedSchema.ts"
 import { foreign } from "#src/wire/neutral/foreign.ts"
-import { effortFor, effortOf, nameOf, Omitted, reading, unsayable, verbosityFor } from "#src/wire/neutral/settings.ts"
+import { effortFor, effortOf, nameOf, Omitted, reading, unsayable, userFor, verbosityFor } from "#src/wire/neutral/settings.ts"
 import { paired } from "#src/wire/neutral/toolPairs.ts"
 import { encryptedInclude, logprobsInclude } from "./decodeRequest.ts"
 import { InputWriter } from "./encodeInput.ts"
@@ -173,7 +173,7 @@ const writeSettings = (body: Record<string, unknown>, conversation: Conversation
   put("top_p", settings.topP)
   put("prompt_cache_key", settings.promptCacheKey)
   put("safety_identifier", settings.safetyIdentifier)
-  put("user", settings.user)
+  put("user", userFor(conversation, omitted))
   put("metadata", settings.metadata === null ? null : textsOf(settings.metadata))
   // The vendor stores a response only when the client asked for it.
   put("store", settings.store ?? (conversation.format === "responses" ? null : false))
