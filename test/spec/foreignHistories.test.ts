@@ -14,6 +14,8 @@ interface Row {
   readonly said: string
   readonly path: string
   readonly to: FamilyName
+  /** What the vendor's models are called, where it is not the usual one. */
+  readonly stem?: string
   readonly body: Record<string, unknown>
   /** Of what arrives at the vendor. */
   readonly arrives: Record<string, unknown>
@@ -120,12 +122,33 @@ const rows: ReadonlyArray<Row> = [
   {
     said: "a user's id as long as the vendor takes it", path: "/v1/messages", to: "responses", body: { max_tokens: 100, messages: [user("Hi")], metadata: { user_id: agent.slice(0, 64) } },
     arrives: { user: agent.slice(0, 64) }
+  },
+  {
+    said: "a call of another vendor's model", path: "/v1/messages", to: "chat-completions", stem: "mistral-large",
+    body: {
+      max_tokens: 100, messages: [
+        user("Hi"), assistant([{ type: "tool_use", id: "toolu_01AbC", name: "look", input: {} }, { type: "tool_use", id: "toolu_01AbD", name: "look", input: {} }, { type: "tool_use", id: "D681PevKs", name: "look", input: {} }]),
+        user(["toolu_01AbD", "toolu_01AbC", "D681PevKs"].map((id) => ({ type: "tool_result", tool_use_id: id, content: id })))
+      ]
+    },
+    arrives: {
+      messages: [{}, { tool_calls: [{ id: "czng00du9" }, { id: "awvat0d0a" }, { id: "D681PevKs" }] }, { tool_call_id: "czng00du9", content: "toolu_01AbC" }, { tool_call_id: "awvat0d0a", content: "toolu_01AbD" }, { tool_call_id: "D681PevKs" }]
+    }
+  },
+  {
+    said: "a user's id", path: "/v1/messages", to: "chat-completions", stem: "open-mistral-nemo", body: { max_tokens: 100, messages: [user("Hi")], metadata: { user_id: "user-7" } },
+    arrives: { max_tokens: 100 }, omitted: "metadata.user_id"
+  },
+  {
+    said: "a seed", path: "/v1/api/chat", to: "chat-completions", stem: "devstral-small", body: { stream: false, messages: [user("Hi")], options: { seed: 7 } },
+    arrives: { random_seed: 7 }
   }
 ]
 
-describe.each(rows)("$said, to $to", ({ arrives, body, omitted, path, to }) => {
+describe.each(rows)("$said, to $to", ({ arrives, body, omitted, path, stem, to }) => {
   it("is taken by its vendor", async () => {
-    const family = families.find(({ name }) => name === to)!
+    const usual = families.find(({ name }) => name === to)!
+    const family = stem === undefined ? usual : { ...usual, stem }
     const label = `row-${rows.findIndex((row) => row.body === body)}`
     const { id, name } = await matrix.model(family, "chat-completions", label)
     const asked = path === generate ? { path: `${path}${id}:generateContent`, body } : { path, body: { ...body, model: id } }

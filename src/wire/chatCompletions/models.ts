@@ -19,6 +19,10 @@ export interface Abilities {
   readonly pastReasoning: boolean
   /** Has tools that take free text. */
   readonly freeform: boolean
+  /** Takes nine letters and digits as the id of a call, and nothing else. */
+  readonly callsOfNine: boolean
+  /** Refuses every member that its vendor does not document. */
+  readonly strict: boolean
   /** Honours `cache_control` on parts. */
   readonly cacheControl: boolean
 }
@@ -28,8 +32,8 @@ const openaiFreeform = /^gpt-(?:[5-9]|\d\d)/
 const openaiReasoning = /^(?:o\d|gpt-(?:[5-9]|\d\d)|codex-)/
 /** Reasoning models that sample in one fixed way. */
 const fixed = /^(?:o\d|gpt-5(?:$|-)|codex-)/
-/** Vendors whose servers refuse members of messages that they do not know. */
-const strict = /^(?:open-)?(?:mistral|magistral|ministral|codestral|devstral|pixtral|mixtral)/
+/** Models of a vendor whose servers refuse members that they do not know; other hosts name these models behind their own prefix. */
+const strict = /^(?:open-|labs-)?(?:mistral|magistral|ministral|codestral|devstral|pixtral|mixtral|voxtral)/
 const thinkers = /deepseek|kimi|glm-|minimax|qwen|qwq|thinking|reason|mimo|ernie|hunyuan/
 
 export const abilitiesOf = (traits: TargetTraits): Abilities => {
@@ -45,6 +49,8 @@ export const abilitiesOf = (traits: TargetTraits): Abilities => {
     sampling: !fixed.test(name) || name.includes("-chat"),
     pastReasoning: !isOpenai && !strict.test(name) && (traits.reasoning ?? thinkers.test(name)),
     freeform: openaiFreeform.test(name),
+    callsOfNine: strict.test(name),
+    strict: strict.test(id),
     cacheControl: name.includes("claude")
   }
 }

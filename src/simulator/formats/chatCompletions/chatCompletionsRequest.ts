@@ -5,6 +5,7 @@ import * as Predicate from "effect/Predicate"
 import { readMessages } from "./chatCompletionsMessages.ts"
 import { readFormat, readToolChoice, readTools } from "./chatCompletionsTools.ts"
 import { Bad, invalidType, optionalBoolean, optionalNumber, optionalString, refuseUnknown, requiredModel, strictly } from "#src/simulator/formats/chatRequest.ts"
+import { checkMistral, MISTRAL } from "./mistral.ts"
 import type { Body, SimulatedCall } from "#src/simulator/formats/Format.ts"
 
 const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"]
@@ -141,6 +142,7 @@ const read = (body: Body): ChatCall => {
     throw new Bad("Invalid value for 'parallel_tool_calls': 'parallel_tool_calls' is only allowed when 'tools' are specified.", "parallel_tool_calls")
   }
   const toolChoice = readToolChoice(body["tool_choice"], tools)
+  if (MISTRAL.test(model)) checkMistral(body)
   if (vendor) refuseUnknown(body, KNOWN, "")
   return {
     model,

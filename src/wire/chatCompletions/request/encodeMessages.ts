@@ -8,7 +8,7 @@ import type { Abilities } from "#src/wire/chatCompletions/models.ts"
 import { extraContent, writeDetails } from "#src/wire/chatCompletions/reasoning.ts"
 import type { Omitted } from "#src/wire/neutral/settings.ts"
 import { unsayable } from "#src/wire/neutral/settings.ts"
-import { shortened } from "#src/wire/shortIds.ts"
+import { ofNine, shortened } from "#src/wire/shortIds.ts"
 
 type Out = Readonly<Record<string, unknown>>
 
@@ -242,12 +242,9 @@ export class MessageWriter {
       : { id, type: "function", function: { name: part.name, arguments: part.arguments.trim() === "" ? "{}" : part.arguments }, extra_content: extra }
   }
 
-  /**
-   * The vendor takes ids of 40 characters; a longer one is cut and distinguished by its hash, the same in the call and in its
-   * result.
-   */
+  /** The vendor takes ids of 40 characters, another one those of its own form only: the same in the call and in its result. */
   private callId(id: string): string {
-    return this.can.openai ? shortened(id, longestCallId) : id
+    return this.can.openai ? shortened(id, longestCallId) : this.can.callsOfNine ? ofNine(id) : id
   }
 
   // ---- tool results --------------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ export const encodeRequest = (given: Conversation, traits: TargetTraits): Encode
   reading(() => {
     const omitted = new Omitted()
     const can = abilitiesOf(traits)
-    const conversation = foreign(given, { family: "chat-completions", freeform: can.freeform }, omitted)
+    const conversation = documented(foreign(given, { family: "chat-completions", freeform: can.freeform }, omitted), can, omitted)
     const turns = paired(conversation, (field) => omitted.add(field))
     const messages = new MessageWriter(can, omitted).write(turns)
     const isOwn = conversation.format === "chat-completions"
@@ -34,6 +34,24 @@ export const encodeRequest = (given: Conversation, traits: TargetTraits): Encode
     }
     return { body: JSON.stringify(body), omitted: omitted.fields }
   })
+
+type Settings = { -readonly [Setting in keyof GenerationSettings]: GenerationSettings[Setting] }
+
+/** Settings that only some servers of the format have a word for. */
+const undocumented = ["user", "safetyIdentifier", "promptCacheKey", "verbosity", "serviceTier", "topK", "minP"] as const
+
+/** Without what a strict server would refuse. */
+const documented = (conversation: Conversation, can: Abilities, omitted: Omitted): Conversation => {
+  if (!can.strict || conversation.format === "chat-completions") return conversation
+  const settings: Settings = { ...conversation.settings, store: null }
+  if (conversation.settings.store === true) omitted.add(nameOf(conversation, "store"))
+  for (const setting of undocumented) {
+    if (settings[setting] === null) continue
+    omitted.add(nameOf(conversation, setting))
+    settings[setting] = null
+  }
+  return { ...conversation, settings }
+}
 
 /** Fields of this very format; what stands inside messages cannot be put back. */
 const ownExtras = (conversation: Conversation): Out =>
@@ -161,7 +179,7 @@ const settingsOf = (conversation: Conversation, can: Abilities, omitted: Omitted
     throw unsayable(nameOf(conversation, "stop"), `it takes at most ${mostStops} stop sequences.`)
   }
   say("stop", settings.stop)
-  say("seed", settings.seed)
+  say(can.strict ? "random_seed" : "seed", settings.seed)
   say("n", settings.choices)
   say("logit_bias", settings.logitBias)
   if (!can.sampling && settings.logprobs === true) throw unsayable(nameOf(conversation, "logprobs"), "the model gives no log probabilities.")
