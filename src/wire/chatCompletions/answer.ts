@@ -26,7 +26,7 @@ export const usageOf = (value: unknown): Usage | null => {
   const reasoning = Json.countAt(Json.recordAt(value, "completion_tokens_details") ?? {}, "reasoning_tokens")
   return {
     input,
-    output: outputOf(value, input, reasoning),
+    output: outputOf(input, Json.countAt(value, "completion_tokens"), reasoning, Json.countAt(value, "total_tokens")),
     // DeepSeek and Moonshot have names of their own for it.
     cacheRead: Json.countAt(prompt, "cached_tokens") || Json.countAt(value, "prompt_cache_hit_tokens") || Json.countAt(value, "cached_tokens"),
     // Of servers that translate, OpenRouter and Alibaba.
@@ -35,10 +35,8 @@ export const usageOf = (value: unknown): Usage | null => {
   }
 }
 
-/** xAI counts reasoning beside the completion, OpenAI within it; the total shows which. */
-const outputOf = (usage: Readonly<Record<string, unknown>>, input: number, reasoning: number): number => {
-  const completion = Json.countAt(usage, "completion_tokens")
-  const total = Json.countAt(usage, "total_tokens")
+/** Tokens of the answer with its thoughts. OpenAI counts them within the completion, xAI beside it: the total shows which; 0 = none is given. */
+export const outputOf = (input: number, completion: number, reasoning: number, total: number): number => {
   const isBeside = reasoning > 0 && (total === 0 ? reasoning > completion : total >= input + completion + reasoning)
   return isBeside ? completion + reasoning : completion
 }

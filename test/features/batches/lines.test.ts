@@ -93,6 +93,7 @@ describe("an answer", () => {
 
   it("of a vendor with a cache beside the input counts it in", () => {
     const told = (answer: string) => OutputLine.answered("id_1", 1, "a", { status: 200, requestId: "req_1", body: Buffer.from(answer) }).usage
+    assert.deepStrictEqual(told('{"usage":{"prompt_tokens":12,"completion_tokens":2,"total_tokens":331,"completion_tokens_details":{"reasoning_tokens":317}}}'), { input: 12, output: 319, cached: 0, reasoning: 317 })
     assert.deepStrictEqual(told('{"usage":{"input_tokens":5,"cache_read_input_tokens":20,"cache_creation_input_tokens":3,"output_tokens":7}}'), { input: 28, output: 7, cached: 20, reasoning: 0 })
     assert.isNull(told("{}"))
     assert.isNull(told("no JSON"))

@@ -2,6 +2,7 @@
 import { LARGE_BYTES } from "#schemas/largeBodies.ts"
 import type { BatchUsage } from "#schemas/batches/Batch.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
+import { outputOf } from "#src/wire/chatCompletions/answer.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as Members from "#src/wire/json/members.ts"
 import type { LineResult } from "#src/features/batches/ports/BatchStore.ts"
@@ -59,11 +60,13 @@ const usageIn = (usage: Record<string, unknown>): BatchUsage => {
   const output = Json.recordAt(usage, "completion_tokens_details") ?? Json.recordAt(usage, "output_tokens_details")
   // In the format of messages what was read from or written to a cache stands beside the input.
   const beside = count(usage, "cache_read_input_tokens")
+  const given = count(usage, "prompt_tokens", "input_tokens") + beside + count(usage, "cache_creation_input_tokens")
+  const reasoning = count(output, "reasoning_tokens")
   return {
-    input: count(usage, "prompt_tokens", "input_tokens") + beside + count(usage, "cache_creation_input_tokens"),
-    output: count(usage, "completion_tokens", "output_tokens"),
+    input: given,
+    output: outputOf(given, count(usage, "completion_tokens", "output_tokens"), reasoning, count(usage, "total_tokens")),
     cached: count(input, "cached_tokens") + beside,
-    reasoning: count(output, "reasoning_tokens")
+    reasoning
   }
 }
 
