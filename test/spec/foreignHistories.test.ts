@@ -78,6 +78,11 @@ const rows: ReadonlyArray<Row> = [
     arrives: { thinking: { type: "enabled" } }
   },
   {
+    said: "a blank answer behind the result of an unsigned call", path: chat, to: "messages",
+    body: { reasoning_effort: "high", tools, messages: [user("Hi"), assistant(null, { tool_calls: [call] }), result, assistant("\n"), user("Go on.")] },
+    arrives: { messages: [{}, {}, user([{ type: "tool_result", tool_use_id: "call_1", content: "A cat." }, { type: "text", text: "Go on." }])] }, omitted: "reasoning_effort"
+  },
+  {
     said: "a call in mode VALIDATED", path: generate, to: "chat-completions", body: { ...validated(open), toolConfig: { functionCallingConfig: { mode: "VALIDATED" } } },
     arrives: { tools: [{ function: { name: "look", parameters: { properties: { at: { type: "string" } } } } }] }, omitted: "strict"
   },

@@ -173,8 +173,8 @@ const blockOf = (part: ContentPart, turn: Turn, at: TurnContext): Block | null =
  * rule of budgeted thinking). What the user said behind the results stands in their message.
  */
 export const mayThink = (turns: ReadonlyArray<Turn>, at: TurnContext): boolean => {
-  const caller = turns.findLastIndex((turn) => turn.role === "assistant")
-  const isLast = turns.findLastIndex((turn) => turn.role !== "system" && turn.role !== "developer") === caller
+  const caller = turns.findLastIndex((turn) => turn.role === "assistant" && turn.parts.some((part) => isSaid(part, at)))
+  const isLast = turns.findLastIndex((turn, i) => i === caller || turn.role === "user" || turn.role === "tool") === caller
   if (caller === -1 || (!isLast && !turns.some((turn, i) => i > caller && turn.role === "tool"))) return true
   for (const part of turns[caller]!.parts) {
     if (part.kind === "reasoning") {
@@ -183,6 +183,10 @@ export const mayThink = (turns: ReadonlyArray<Turn>, at: TurnContext): boolean =
   }
   return false
 }
+
+/** A turn without such a part is left out. */
+const isSaid = (part: ContentPart, at: TurnContext): boolean =>
+  part.kind === "text" ? !isBlank(part.text) : part.kind !== "reasoning" || reasoningBlock(part, at) !== null
 
 /** Instructions go into the system prompt, save those that a messages client put between its messages where the model takes them. */
 const isPrompt = (turn: Turn, at: TurnContext): boolean =>
