@@ -172,6 +172,30 @@ describe.skipIf(!canStartRedis())("the shared store on Redis", () => {
     await eventually(() => get(store), (result) => result._tag === "Success", "an answer over another connection", 10_000)
   })
 
+  it("follows a failover: a connection to what is a replica now is replaced", async () => {
+    const [first, second] = [await server(), await server()]
+    const road = await silentRoad(first.url)
+    closers.push(road.close)
+    const store = await open(road.url)
+    const write = () => Effect.runPromise(Effect.result(store.run(echo, ["k"], ["bytes"])))
+    expect((await write())._tag).toBe("Success")
+    const heard: Array<string> = []
+    const scope = Scope.makeUnsafe()
+    closers.push(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+    await Effect.runPromise(store.subscribe("c", { message: (text) => heard.push(text), gap: () => undefined }).pipe(Scope.provide(scope)))
+
+    road.lead(second.url)
+    await first.client().call("REPLICAOF", "127.0.0.1", String(await freePort()))
+    const refused = await write()
+    expect(refused._tag === "Failure" ? refused.failure.message : "").toContain("READONLY")
+    await eventually(write, (result) => result._tag === "Success", "a write on the new primary", 5_000)
+    expect(await second.client().get("t:k")).toBe("bytes")
+    await eventually(async () => {
+      await second.client().publish("t:c", "there")
+      return heard
+    }, (texts) => texts.includes("there"), "a message of the new primary", 5_000)
+  })
+
   it("comes back after probes that were answered too late for requests", async () => {
     const redis = await server()
     const road = await roadTo(redis.url)

@@ -105,9 +105,15 @@ export const ownRedis = async (options: { readonly password?: string } = {}): Pr
 }
 
 /** A way to a server on which connections can be made to say nothing more, as if their other end had vanished; later ones speak. */
-export const silentRoad = async (url: string): Promise<{ readonly url: string; readonly silence: () => void; readonly close: () => Promise<void> }> => {
+export const silentRoad = async (url: string): Promise<{
+  readonly url: string
+  readonly silence: () => void
+  /** Later connections lead there, those that stand stay. */
+  readonly lead: (url: string) => void
+  readonly close: () => Promise<void>
+}> => {
   const to = new URL(url)
-  const port = Number(to.port)
+  let port = Number(to.port)
   const pairs = new Set<readonly [net.Socket, net.Socket]>()
   const road = net.createServer((near) => {
     const far = net.connect(port, to.hostname)
@@ -126,6 +132,9 @@ export const silentRoad = async (url: string): Promise<{ readonly url: string; r
         near.on("data", () => undefined)
         far.on("data", () => undefined)
       }
+    },
+    lead: (next) => {
+      port = Number(new URL(next).port)
     },
     close: async () => {
       for (const pair of pairs) for (const socket of pair) socket.destroy()

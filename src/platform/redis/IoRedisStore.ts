@@ -20,6 +20,10 @@ export const DEADLINE_MS = 50
 const PROBE_WITHIN_MS = 250
 /** Unanswered probes after which the connection itself is replaced: its other end may have vanished without a word. */
 const PROBES_PER_CONNECTION = 3
+/** How often a connection to a server that only reads is replaced, ms. */
+const LEAVE_EVERY_MS = 1_000
+/** How often refused writes are told, ms. */
+const TELL_REFUSED_EVERY_MS = 60_000
 /** How long the start waits for the first connection, ms; without one it continues alone. */
 const FIRST_CONNECT_MS = 1_000
 /** How long a new subscription may take to be confirmed, ms; after it the wait ends, not the subscription. */
@@ -35,6 +39,9 @@ export interface Options {
 
 /** Replies by which a server says that it answers nothing now; every other error reply is an answer. */
 const isAway = (message: string): boolean => /^(?:LOADING|BUSY|MASTERDOWN|NOAUTH)\b/.test(message)
+
+/** Replies of a server that reads and does not write: a replica, full memory, a disk that cannot be written, a user without the right. */
+const refusesWrites = (message: string): boolean => /\b(?:READONLY|OOM|MISCONF|NOREPLICAS|NOPERM)\b/.test(message)
 
 const check = "Check REDIS_URL and the server."
 
@@ -108,6 +115,20 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     stopProbing ??= probes.every(PROBE_EVERY_MS, probe)
   }
 
+  let leftAt = -Infinity
+  let toldAt = -Infinity
+  /** Behind a name that follows the primary, a failover leaves connections with the replica: new ones lead to the primary. */
+  const writeRefused = (why: string): void => {
+    const now = performance.now()
+    if (now - toldAt >= TELL_REFUSED_EVERY_MS) {
+      toldAt = now
+      log("warn", "Redis refuses writes; what is shared falls back to its declared behaviour until it takes them", { why })
+    }
+    if (!why.includes("READONLY") || now - leftAt < LEAVE_EVERY_MS) return
+    leftAt = now
+    for (const connection of [redis, heard.redis]) if (connection.status === "ready") connection.disconnect(true)
+  }
+
   /** Sends one command; `settle` is called exactly once, at the latest at the deadline. Answers the way to give it up. */
   const send = (told: CallPurpose, name: string, args: ReadonlyArray<string | number | Buffer>, deadlineMs: number, settle: Settled): () => void => {
     let open = true
@@ -143,6 +164,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       const message = `Redis refused a command while ${told.purpose}: ${error.message}`
       if (isReply && !isAway(error.message)) answered()
       else unanswered(message, told)
+      if (isReply && refusesWrites(error.message)) writeRefused(message)
       settle(new SharedStoreDown(isReply ? "failed" : "refused", message), null)
     })
     return () => {
