@@ -66,6 +66,16 @@ describe("gateway doctor", () => {
     expect(JSON.stringify(report)).not.toContain("hush")
   })
 
+  it("warns of a database that is not complete, and leaves it where it is", async () => {
+    const dataDir = path.join(emptyDirectory(), "data")
+    fs.mkdirSync(path.join(dataDir, "pglite"), { recursive: true, mode: 0o700 })
+    fs.writeFileSync(path.join(dataDir, "pglite", "PG_VERSION"), "17\n")
+    const { levels, text } = await doctor(["--port", "0", "--data-dir", dataDir])
+    expect(levels("database")).toEqual(["warning"])
+    expect(text("database")).toContain("moves it aside")
+    expect(fs.readdirSync(path.join(dataDir, "pglite"))).toEqual(["PG_VERSION"])
+  })
+
   it("sees a data directory that no start could make", async () => {
     const file = path.join(emptyDirectory(), "file")
     fs.writeFileSync(file, "")

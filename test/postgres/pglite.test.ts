@@ -87,6 +87,29 @@ describe("PGlite", () => {
       assert.isFalse(fs.existsSync(path.join(dataDir, "pglite.lock")), "the lock goes with the scope")
     }).pipe(Effect.scoped))
 
+  it.live("a database that lost its version file is refused as it is, and one that lost its mark is moved aside with a warning", () => {
+    const lines: Array<string> = []
+    return Effect.gen(function*() {
+      const dataDir = yield* pgliteDirectory
+      const directory = path.join(dataDir, "pglite")
+      yield* openOnce(dataDir)
+      const version = path.join(directory, "PG_VERSION")
+      const control = fs.readFileSync(path.join(directory, "global", "pg_control"))
+      const kept = fs.readFileSync(version)
+      fs.rmSync(version)
+      const error = yield* Effect.flip(openOnce(dataDir))
+      for (const part of [directory, "PG_VERSION", "Restore"]) assert.include(error.message, part)
+      assert.isFalse(fs.existsSync(version))
+      assert.isTrue(fs.readFileSync(path.join(directory, "global", "pg_control")).equals(control), "nothing is written over it")
+      fs.writeFileSync(version, kept)
+      fs.rmSync(path.join(directory, "gateway_initialized"))
+      yield* openOnce(dataDir)
+      const aside = fs.readdirSync(dataDir).find((name) => name.startsWith("pglite.incomplete-")) ?? ""
+      assert.isTrue(fs.readFileSync(path.join(dataDir, aside, "global", "pg_control")).equals(control))
+      assert.isTrue(lines.some((line) => line.includes(directory) && line.includes(aside)), lines.join("\n"))
+    }).pipe(Effect.provide(noting(lines)), Effect.scoped)
+  })
+
   it.live("kill -9 loses no committed row, twice over; a second process is refused while the first lives, and then takes over at once", () =>
     Effect.gen(function*() {
       const dataDir = yield* pgliteDirectory

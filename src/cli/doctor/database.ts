@@ -1,6 +1,4 @@
 /** The database: which process holds it, whether it answers, and the state of its schema. */
-import * as fs from "node:fs"
-import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
@@ -11,6 +9,7 @@ import * as LocalHttp from "#src/cli/LocalHttp.ts"
 import * as Records from "#src/cli/commands/records.ts"
 import type { RunningGateway } from "#src/cli/RunningGateway.ts"
 import * as Migrations from "#src/Migrations.ts"
+import * as Pglite from "#src/platform/postgres/pglite/Pglite.ts"
 import { broken, type Finding, note, ok, warning } from "./Finding.ts"
 
 export interface Seen {
@@ -67,8 +66,15 @@ export const check = (settings: Loaded, running: RunningGateway | null) =>
           flagOverrides: running.url === null ? null : yield* overridesAt(settings, running.url)
         } satisfies Seen
       }
-      if (!fs.existsSync(path.join(settings.dataDir, "pglite"))) {
-        return { findings: [note("database", `${name} does not exist yet; the first start makes it`)], flagOverrides: none } satisfies Seen
+      // What cannot be read is told by opening it.
+      const state = yield* Effect.try(() => Pglite.stateOf(Pglite.directoryIn(settings.dataDir))).pipe(Effect.orElseSucceed(() => "whole" as const))
+      if (state === "empty") return { findings: [note("database", `${name} does not exist yet; the first start makes it`)], flagOverrides: none } satisfies Seen
+      // Opened, it would be moved aside.
+      if (state === "unfinished") {
+        return {
+          findings: [warning("database", `${name} is not complete; the next start moves it aside and begins with an empty one`, "If it came from a backup, restore all of it first.")],
+          flagOverrides: null
+        } satisfies Seen
       }
     }
     const exit = yield* Effect.exit(Effect.provide(looks(name), Records.client(settings)))

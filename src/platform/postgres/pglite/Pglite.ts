@@ -134,17 +134,33 @@ class Life {
   }
 }
 
-/** A first start that was interrupted leaves half a database: it is moved aside, never deleted. */
-const setAside = (directory: string): void => {
-  if (!fs.existsSync(directory) || fs.existsSync(path.join(directory, marker))) return
-  if (fs.readdirSync(directory).length > 0) fs.renameSync(directory, `${directory}.incomplete-${Date.now()}`)
+export const directoryIn = (dataDir: string): string => path.join(path.resolve(dataDir), "pglite")
+
+/** PGlite runs initdb where this file is missing, over what else is there. */
+const versionFile = "PG_VERSION"
+
+/** "unfinished": files without the mark of a finished first start. "torn": a finished database without its version, as a cut restore leaves it. */
+export const stateOf = (directory: string): "empty" | "unfinished" | "torn" | "whole" => {
+  if (!fs.existsSync(directory) || fs.readdirSync(directory).length === 0) return "empty"
+  if (!fs.existsSync(path.join(directory, marker))) return "unfinished"
+  return fs.existsSync(path.join(directory, versionFile)) ? "whole" : "torn"
+}
+
+/** An interrupted first start leaves half a database: it is moved aside, never deleted. Answers its new place. */
+const setAside = (directory: string): string | null => {
+  const state = stateOf(directory)
+  if (state === "torn") throw new Error(`${versionFile} is missing in it. Restore the whole directory, or move it away to begin with an empty database.`)
+  if (state !== "unfinished") return null
+  const aside = `${directory}.incomplete-${Date.now()}`
+  fs.renameSync(directory, aside)
+  return aside
 }
 
 const messageOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
 
 /** Locks the directory and begins to start the server; the scope closes it and frees the lock. */
 export const begin = Effect.fnUntraced(function*(options: Options) {
-  const directory = path.join(path.resolve(options.dataDir), "pglite")
+  const directory = directoryIn(options.dataDir)
   yield* Effect.try({
     try: () => Directories.makeData(options.dataDir),
     catch: (error) => new PgliteError({ reason: "directory", message: messageOf(error) })
@@ -158,13 +174,19 @@ export const begin = Effect.fnUntraced(function*(options: Options) {
     }),
     (lock) => Effect.sync(lock.release)
   )
-  yield* Effect.try({
+  const aside = yield* Effect.try({
     try: () => {
-      setAside(directory)
+      const moved = setAside(directory)
       Directories.make(directory)
+      return moved
     },
     catch: (error) => new PgliteError({ reason: "directory", message: `The database directory ${directory} cannot be used: ${messageOf(error)}` })
   })
+
+  if (aside !== null) {
+    yield* Effect.logWarning(`The database in ${directory} was not complete: it was moved to ${aside}, and an empty database begins. `
+      + `If it came from a backup, stop, remove ${directory}, and restore all of it.`)
+  }
 
   const lost = yield* Supervisor.reporter("embedded database")
   const data: StartData = { directory, durable: options.durable ?? true, packed: options.packed ?? true, maintenance: options.maintenance ?? {} }
