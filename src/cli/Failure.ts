@@ -34,11 +34,17 @@ const textOf = (value: unknown, field: string): string => {
 
 /** SQLSTATE of a server that answers and has no database of this name. */
 const databaseMissing = "3D000"
+/** SQLSTATE of a server that takes no writes, such as a standby. */
+const readOnly = "25006"
 
 const sqlText = (error: unknown): string => {
   const reason = fieldOf(error, "reason")
   const message = textOf(reason, "message") || textOf(error, "message")
-  if (textOf(fieldOf(reason, "cause"), "code") === databaseMissing) {
+  const code = textOf(fieldOf(reason, "cause"), "code")
+  if (code === readOnly) {
+    return `The database takes no writes: ${message}\nLet DATABASE_URL name the primary, or make the database writable.`
+  }
+  if (code === databaseMissing) {
     const name = /"([^"]+)"/.exec(message)?.[1] ?? "<name>"
     return `The database cannot be opened: ${message}\nCreate it (createdb ${name}), or mend DATABASE_URL.`
   }

@@ -1,9 +1,11 @@
 import * as path from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as SqlClient from "effect/sql/SqlClient"
+import { explain } from "#src/cli/Failure.ts"
 import * as Migrations from "#src/Migrations.ts"
 import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
 import { findServer, freshClient, freshDatabase, migrationFiles, pgliteClient, withServer } from "#test/support/postgres.ts"
@@ -38,6 +40,15 @@ describe("migrations", () => {
 
   withServer(server, "on Postgres", (url) => {
     it.live("they run once and tell what is applied and pending", () => scenario(freshClient(url)))
+
+    it.live("a new database that refuses the first table says why", () =>
+      Effect.gen(function*() {
+        const database = yield* freshDatabase(url)
+        const client = PostgresClient.layer({ url: Redacted.make(database), poolSize: 1 })
+        yield* Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(`ALTER DATABASE ${new URL(database).pathname.slice(1)} SET default_transaction_read_only = on`)).pipe(Effect.provide(client))
+        const { text } = explain(Cause.fail(yield* Effect.flip(Effect.provide(Migrations.run, client))))
+        for (const part of ["takes no writes", "CREATE TABLE", "read-only", "DATABASE_URL"]) assert.include(text, part)
+      }).pipe(Effect.scoped))
 
     it.live("of nodes that start at once exactly one migrates, the others wait for it", () =>
       Effect.gen(function*() {

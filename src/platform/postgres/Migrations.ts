@@ -45,11 +45,21 @@ export interface Migrations {
 export const make = (versions: Versions): Migrations => {
   const loader = Migrator.fromRecord(versions)
 
+  const tableExists = Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const [found] = yield* sql<{ readonly exists: boolean }>`SELECT to_regclass(${table}) IS NOT NULL AS exists`
+    return found?.exists === true
+  })
+
   const run = Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
     const migrate = Effect.gen(function*() {
       yield* sql.unsafe(`SET LOCAL statement_timeout = ${timeout}`)
       yield* sql`SELECT pg_advisory_xact_lock(${lockKey})`
+      // The Migrator looks again after a refusal, and an aborted transaction would then hide why the server refused.
+      if (!(yield* tableExists)) {
+        yield* sql`CREATE TABLE ${sql(table)} (migration_id integer primary key, created_at timestamp with time zone not null default now(), name text not null)`
+      }
       const done = yield* Migrator.make({})({ loader, table })
       return done.map(([id, name]): Version => ({ id, name }))
     })
@@ -59,8 +69,7 @@ export const make = (versions: Versions): Migrations => {
   const status = Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
     const known = (yield* loader).map(([id, name]): Version => ({ id, name }))
-    const [found] = yield* sql<{ readonly exists: boolean }>`SELECT to_regclass(${table}) IS NOT NULL AS exists`
-    const applied = found?.exists === true
+    const applied = (yield* tableExists)
       ? yield* sql<Version>`SELECT migration_id AS id, name FROM ${sql(table)} ORDER BY migration_id`
       : []
     const ids = new Set(applied.map((version) => version.id))
