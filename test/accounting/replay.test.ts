@@ -207,6 +207,31 @@ describe("JournaledLedger at start", () => {
       yield* second.stop
     }))
 
+  it.effect("a segment that the file system refuses is named once a look, and does not hold up the journals of others", () => {
+    const lines: Array<string> = []
+    return Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const store = new Support.ScriptedStore()
+      store.mood = "down"
+      const first = yield* run(store, { directory })
+      yield* Support.open(first.ledger, attemptStart("a"))
+      yield* first.stop
+      const refused = path.join(directory, "node-0.0123456789ab-00000001.log")
+      fs.mkdirSync(refused)
+      store.mood = "up"
+      const second = yield* run(store, { directory })
+      yield* Support.passing(second.ledger.flush(Support.PATIENCE_MS))
+      assert.deepStrictEqual([...store.rows.keys()], ["a"])
+      const told = lines.filter((line) => line.includes(refused))
+      assert.strictEqual(told.length, 1, lines.join("\n"))
+      assert.notInclude(told[0], "defect")
+      assert.notInclude(told[0], " at ")
+      fs.rmSync(refused, { recursive: true })
+      yield* second.stop
+    }).pipe(Effect.provide(Logger.layer([Logger.make<unknown, void>(({ fiber, message }) =>
+      void lines.push(JSON.stringify([message, fiber.getRef(References.CurrentLogAnnotations)])))])))
+  })
+
   it.effect("a write that was torn at any byte costs only the torn record", () =>
     Effect.gen(function*() {
       const directory = yield* Support.temporaryDirectory

@@ -128,7 +128,9 @@ export const make = (options: Options): Effect.Effect<Ledger["Service"], never, 
               JournalOwner.unclaim(owner, claim)
             }
           })
-        )
+        ),
+        // The files of the others do not wait for it.
+        Effect.catch((error) => Effect.sync(() => report("error", "the journal of a process that is gone cannot be replayed; it is tried again", { journal: claim.owner, error: error.message })))
       )
     }
 

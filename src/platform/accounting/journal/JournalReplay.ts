@@ -5,6 +5,7 @@
 import * as fs from "node:fs/promises"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type { AttemptStart, LedgerRow } from "#schemas/records/LedgerRow.ts"
 import type { Delivery, DeliveryReport } from "#src/platform/accounting/Delivery.ts"
 import type { JournalClaim } from "./JournalOwner.ts"
@@ -52,8 +53,18 @@ export const crashedRow = (start: AttemptStart, now: number): LedgerRow => ({
   phases: null
 })
 
-const readSegment = (path: string): Effect.Effect<Uint8Array> =>
-  Effect.tryPromise(() => fs.readFile(path)).pipe(Effect.orDie)
+/** The file system refuses a file of a dead process, which stays for the next look; the message names the file and what to do. */
+export class ReplayRefused extends Schema.TaggedError<ReplayRefused>()("ReplayRefused", { message: Schema.String }) {}
+
+const withFile = <A>(path: string, use: () => Promise<A>): Effect.Effect<A, ReplayRefused> =>
+  Effect.tryPromise({
+    try: use,
+    catch: (error) => new ReplayRefused({
+      message: `${path}: ${error instanceof Error ? error.message : String(error)}. Let the gateway's user read and remove it, or move it away: its rows are not in the ledger.`
+    })
+  })
+
+const readSegment = (path: string): Effect.Effect<Uint8Array, ReplayRefused> => withFile(path, () => fs.readFile(path))
 
 /** Decodes a segment in turns; `visit` may deliver what it has gathered. */
 const walk = (bytes: Uint8Array, decoder: JournalRecord.Decoder, visit: (frame: JournalRecord.JournalFrame) => Effect.Effect<void> | void): Effect.Effect<void> =>
@@ -71,17 +82,15 @@ const nextTurn = Effect.callback<void>((resume) => {
   setImmediate(() => resume(Effect.void))
 })
 
-const removeFile = (path: string): Effect.Effect<void> =>
-  Effect.tryPromise(() => fs.rm(path, { force: true })).pipe(Effect.orDie)
+const removeFile = (path: string): Effect.Effect<void, ReplayRefused> => withFile(path, () => fs.rm(path, { force: true }))
 
-const renameFile = (path: string, to: string): Effect.Effect<void> =>
-  Effect.tryPromise(() => fs.rename(path, to)).pipe(Effect.orDie)
+const renameFile = (path: string, to: string): Effect.Effect<void, ReplayRefused> => withFile(path, () => fs.rename(path, to))
 
 /** Delivers what a dead owner left, then removes its files; `replayed` shows the progress. Damaged segments are kept, renamed. */
 export const run = (
   claim: JournalClaim,
   options: { readonly delivery: Delivery; readonly report: DeliveryReport; readonly replayed: Replayed }
-): Effect.Effect<void> =>
+): Effect.Effect<void, ReplayRefused> =>
   Effect.gen(function*() {
     const { delivery, replayed, report } = options
     const segments: Array<string> = []
