@@ -76,6 +76,17 @@ describe("gateway doctor", () => {
     expect(fs.readdirSync(path.join(dataDir, "pglite"))).toEqual(["PG_VERSION"])
   })
 
+  it("tells what of the data directory cannot be read, and goes on", async () => {
+    const dataDir = path.join(emptyDirectory(), "data")
+    const segment = path.join(dataDir, "journal", "node-0.0123456789ab-00000001.log")
+    fs.mkdirSync(segment, { recursive: true, mode: 0o700 })
+    const { code, levels, text } = await doctor(["--port", "0", "--data-dir", dataDir])
+    expect(code).toBe(1)
+    expect(levels("journal")).toEqual(["broken"])
+    expect(text("journal")).toContain(segment)
+    expect(levels("exposure")).toEqual(["ok"])
+  })
+
   it("sees a data directory that no start could make", async () => {
     const file = path.join(emptyDirectory(), "file")
     fs.writeFileSync(file, "")

@@ -16,6 +16,15 @@ export const note = (check: string, text: string, mend: string | null = null): F
 export const warning = (check: string, text: string, mend: string): Finding => ({ check, level: "warning", text, mend })
 export const broken = (check: string, text: string, mend: string): Finding => ({ check, level: "broken", text, mend })
 
+/** What the file system refuses is a finding, too, and the other checks go on. */
+export const looking = (check: string, look: () => ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
+  try {
+    return look()
+  } catch (error) {
+    return [broken(check, error instanceof Error ? error.message : String(error), "Let the gateway's user read it, and look again as that user.")]
+  }
+}
+
 const marks: Record<Level, string> = { ok: "ok      ", note: "note    ", warning: "WARNING ", broken: "BROKEN  " }
 
 export const render = (findings: ReadonlyArray<Finding>): string => {

@@ -9,7 +9,7 @@ import * as RunningGateway from "#src/cli/RunningGateway.ts"
 import * as Registry from "#src/providers/Registry.ts"
 import * as Settings from "#src/platform/configuration/Settings.ts"
 import * as Database from "./database.ts"
-import { broken, type Finding, note, ok, render } from "./Finding.ts"
+import { broken, type Finding, looking, note, ok, render } from "./Finding.ts"
 import * as Journal from "./journal.ts"
 import * as Machine from "./machine.ts"
 import * as Network from "./network.ts"
@@ -39,7 +39,7 @@ const examine = (found: Read) =>
     const first = [Machine.nodeVersion(), ...dotenv(found), ...findings, ...Policies.variables(found.environment, Registry.builtin.all)]
     if (settings === null) return first
     const running = RunningGateway.find(settings.dataDir)
-    const machine = Machine.check(settings)
+    const machine = looking("data directory", () => Machine.check(settings))
     const database = yield* Database.check(settings, running)
     return [
       ...first,
@@ -48,7 +48,7 @@ const examine = (found: Read) =>
       ...database.findings,
       ...Database.sharing(settings),
       yield* Effect.promise(() => Network.redis(settings)),
-      ...Journal.check(path.resolve(settings.dataDir), running),
+      ...looking("journal", () => Journal.check(path.resolve(settings.dataDir), running)),
       Policies.flags(found.environment, database.flagOverrides),
       Network.exposure(settings, Policies.isOn("REQUIRE_API_KEY", found.environment, database.flagOverrides ?? new Map())),
       Policies.providers(found.environment, Registry.builtin.all, settings.simulator)

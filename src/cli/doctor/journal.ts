@@ -15,11 +15,20 @@ interface Counts {
   readonly open: Set<string>
 }
 
+/** The file system does not always say which file it means. */
+const readFile = (file: string): Uint8Array => {
+  try {
+    return fs.readFileSync(file)
+  } catch (error) {
+    throw new Error(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
 /** Segments of one owner share their ordinals. */
 const read = (files: ReadonlyArray<string>): Counts => {
   const counts: Counts = { settled: 0, acked: 0, damaged: 0, open: new Set() }
   for (const file of files) {
-    for (const frame of JournalRecord.frames(fs.readFileSync(file))) {
+    for (const frame of JournalRecord.frames(readFile(file))) {
       if (frame._tag === "Damage") {
         if (!frame.tail) counts.damaged++
         continue
