@@ -87,6 +87,25 @@ describe("gateway doctor", () => {
     expect(levels("exposure")).toEqual(["ok"])
   })
 
+  it("looks at the files that variables name", async () => {
+    const directory = emptyDirectory()
+    const [junk, config] = [path.join(directory, "junk.pem"), path.join(directory, "gateway.yaml")]
+    fs.writeFileSync(junk, "junk")
+    fs.writeFileSync(config, "providers:\n  lab: { provider: lab, apiKey: \"${LAB_KEY}\" }\n")
+    const where = ["--port", "0", "--data-dir", path.join(directory, "data")]
+    const wrong = await doctor(where, { GATEWAY_TLS_CERT: junk, GATEWAY_TLS_KEY: junk, GATEWAY_CONFIG: config, GATEWAY_FILES_DIR: "/proc/nowhere/files" })
+    expect(wrong.code).toBe(1)
+    for (const [check, part] of [["tls", junk], ["config file", "LAB_KEY"], ["files", "/proc/nowhere/files"]] as const) {
+      expect([check, ...wrong.levels(check)]).toEqual([check, "broken"])
+      expect(wrong.text(check)).toContain(part)
+    }
+    const absent = await doctor(where, { GATEWAY_CONFIG: path.join(directory, "absent.yaml"), GATEWAY_TLS_CERT: "/absent.pem", GATEWAY_TLS_KEY: junk })
+    expect([...absent.levels("config file"), ...absent.levels("tls")]).toEqual(["broken", "broken"])
+    const right = await doctor(where, { GATEWAY_CONFIG: config, LAB_KEY: "key-of-the-lab", GATEWAY_FILES_DIR: path.join(directory, "files") })
+    expect([right.code, ...right.levels("config file"), ...right.levels("files")]).toEqual([0, "ok", "ok"])
+    expect(fs.existsSync(path.join(directory, "files"))).toBe(false)
+  })
+
   it("sees a data directory that no start could make", async () => {
     const file = path.join(emptyDirectory(), "file")
     fs.writeFileSync(file, "")

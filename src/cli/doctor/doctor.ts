@@ -12,6 +12,7 @@ import * as Database from "./database.ts"
 import { broken, type Finding, looking, note, ok, render } from "./Finding.ts"
 import * as Journal from "./journal.ts"
 import * as Machine from "./machine.ts"
+import * as Named from "./named.ts"
 import * as Network from "./network.ts"
 import * as Policies from "./policies.ts"
 
@@ -44,6 +45,7 @@ const examine = (found: Read) =>
     return [
       ...first,
       ...machine,
+      ...yield* Effect.promise(() => Named.check(settings)),
       yield* Effect.promise(() => Network.port(settings, running)),
       ...database.findings,
       ...Database.sharing(settings),
