@@ -25,6 +25,7 @@ export const useHealth = () => useQuery<Health, Error>({ queryKey: ["GET /api/he
 export const faultOf = ({ checks: { ledger, migrations, recordStore }, reason, status }: Health): { readonly what: string; readonly so: string } | null => {
   if (recordStore.status === "failed") return { what: "The database does not answer.", so: `Requests go on by the last known records; changes are refused. ${count(ledger.backlog)} rows of the ledger wait in the journal on disk.` }
   if (migrations.status === "failed") return { what: "The database's tables are of another release.", so: "Run its migrations, or start the release that they are of." }
+  if (status === "refusing") return { what: "This node refuses requests.", so: reason ?? "Its journal cannot be written." }
   if (status === "outdated") return { what: "This node acts on old records.", so: reason ?? "It cannot read the newest ones." }
   if (ledger.gap !== 0) return { what: `The ledger lacks ${count(ledger.gap)} attempts.`, so: "Sums of cost are too small by them." }
   if (ledger.status === "failed") return { what: "Rows of the ledger wait for the database.", so: `The oldest of ${count(ledger.backlog)} waits for ${duration(ledger.oldestPendingMs)}. Sums of cost lack them until then.` }

@@ -80,9 +80,15 @@ describe.skipIf(missing !== null)("a node's own surroundings fail", { timeout: 1
         expect([refused.status, errorIn(refused)["code"], refused.headers["retry-after"]]).toEqual([503, "ledger_unavailable", "1"])
       }
       expect((await Http.send(gateway.url, { path: "/api/health/ping" })).status).toBe(200)
+      const health = await Http.send(gateway.url, { path: "/api/health" })
+      expect([health.status, JSON.parse(health.text)]).toMatchObject([503, {
+        status: "refusing", reason: expect.stringContaining("GATEWAY_DATA_DIR"), checks: { ledger: { status: "failed", gap: 0 } }
+      }])
     } finally {
       execFileSync("prlimit", ["--pid", String(gateway.pid), "--fsize=unlimited:unlimited"])
     }
+    // Without a request that would show that the disk is back.
+    await eventually(() => Http.send(gateway.url, { path: "/api/health" }), ({ status }) => status === 200, "readiness after the disk has space again", 5_000)
     await eventually(() => chat("disk"), ({ status }) => status === 200, "service after the disk has space again", 5_000)
     expect(await sim.entries({ model: "disk-full" })).toEqual([])
     expect(await gateway.operator.settled()).toMatchObject({ gap: 0, live: 0, journaled: 0 })

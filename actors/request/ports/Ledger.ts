@@ -23,6 +23,8 @@ export interface Reconciliation {
   readonly gap: number
   readonly oldestPendingMs: number
   readonly lastError: string | null
+  /** Why no attempt can be opened: the last write to the journal failed. Absent or null while it works. */
+  readonly refusing?: string | null
 }
 
 /** What waits for its start to be on disk. An object, because a bound function cost each request 50 bytes. */

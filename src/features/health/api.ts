@@ -7,14 +7,14 @@ import { Access, anyone, governs, reads } from "#schemas/api/Access.ts"
 import { Breaker } from "#src/features/resilience/ports/breakerRows.ts"
 import { DegradationRow, Fault } from "#schemas/degradation.ts"
 
-/** Why a node that is `outdated` answers by older records than the others. */
+/** Why a node that is `outdated` answers by older records than the others, or one that is `refusing` sends no request on. */
 const Reason = Schema.optionalKey(Schema.String)
 
 const Ping = Schema.Struct({ status: Schema.Literals(["ok", "starting", "draining", "outdated"]), version: Schema.String, reason: Reason })
 const Check = Schema.Struct({ status: Schema.Literals(["ok", "failed"]), latencyMs: Schema.NullOr(Schema.Number) })
 
 export const Readiness = Schema.Struct({
-  status: Schema.Literals(["ok", "degraded", "starting", "draining", "outdated"]),
+  status: Schema.Literals(["ok", "degraded", "starting", "draining", "outdated", "refusing"]),
   version: Schema.String,
   reason: Reason,
   uptimeSeconds: Schema.Int,
@@ -45,7 +45,7 @@ export const HealthGroup = HttpApiGroup.make("health").add(
   HttpApiEndpoint.get("ping", "/api/health/ping", { success: [Ping, Ping.pipe(HttpApiSchema.status(503))] })
     .annotate(Access, anyone).annotate(OpenApi.Summary, "200 once requests can be served; 503 before, while draining, and on a node that cannot apply the newest configuration"),
   HttpApiEndpoint.get("readiness", "/api/health", { success: [Readiness, Readiness.pipe(HttpApiSchema.status(503))] })
-    .annotate(Access, anyone).annotate(OpenApi.Summary, "The fuller readiness view"),
+    .annotate(Access, anyone).annotate(OpenApi.Summary, "The fuller readiness view: 503 also while the usage journal cannot be written, because requests are refused then"),
   HttpApiEndpoint.get("degradation", "/api/health/degradation", {
     success: Schema.Struct({ faults: Schema.Array(Fault), combined: Schema.String, features: Schema.Array(DegradationRow) })
   }).annotate(Access, reads).annotate(OpenApi.Summary, "What each feature does while Redis, Postgres, the disk, the log or another node fails: the contract, not the state"),

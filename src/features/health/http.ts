@@ -89,25 +89,26 @@ export const layer = HttpApiBuilder.group(Surface.make(HealthGroup), "health", E
   const readiness = Effect.gen(function*() {
     const recordStore = yield* checkStore
     const books = ledger.reconciliation()
+    const refusing = books.refusing ?? null
     const late = books.gap !== 0 || books.oldestPendingMs > LEDGER_LATE_MS
     const migrated = lifecycle.migrated()
     const now = yield* Clock.currentTimeMillis
     const state = phase()
-    const healthy = recordStore.status === "ok" && migrated && !late
+    const healthy = recordStore.status === "ok" && migrated && !late && refusing === null
     const view: Readiness = {
-      status: state === "ok" && !healthy ? "degraded" : state,
+      status: state === "ok" && refusing !== null ? "refusing" : state === "ok" && !healthy ? "degraded" : state,
       version: lifecycle.version,
-      ...because(),
+      ...refusing === null ? because() : { reason: refusing },
       uptimeSeconds: Math.max(0, Math.floor((now - lifecycle.startedAt) / 1000)),
       time: new Date(now).toISOString(),
       checks: {
         recordStore,
         migrations: { status: migrated ? "ok" : "failed" },
-        ledger: { status: late ? "failed" : "ok", backlog: books.journaled, oldestPendingMs: books.oldestPendingMs, gap: books.gap }
+        ledger: { status: late || refusing !== null ? "failed" : "ok", backlog: books.journaled, oldestPendingMs: books.oldestPendingMs, gap: books.gap }
       }
     }
     // Degraded still serves: the ledger's journal and the snapshot carry requests through a lost store.
-    return HttpServerResponse.jsonUnsafe(view, { status: state === "ok" && migrated ? 200 : 503 })
+    return HttpServerResponse.jsonUnsafe(view, { status: state === "ok" && migrated && refusing === null ? 200 : 503 })
   })
 
   const monitoring = Effect.gen(function*() {

@@ -75,6 +75,15 @@ export const make = (options: Options): Effect.Effect<Ledger["Service"], never, 
       for (const waiter of waiters) waiter()
     }
 
+    const acknowledge = (ordinal: number): void => journal.append({
+      encode: (writer) => {
+        writer.ack(ordinal)
+        return true
+      },
+      written: () => {},
+      failed: () => false
+    })
+
     const batch = Effect.gen(function*() {
       yield* work.await
       if (!backlog.spilling && backlog.size < BATCH_ROWS) {
@@ -91,14 +100,7 @@ export const make = (options: Options): Effect.Effect<Ledger["Service"], never, 
         // The fiber's dead objects of one batch lead to those of the next, and V8's young collections count the dead of the old generation
         // as alive: rows that they still led to would all be moved there, 0.7 kB each.
         rows.length = 0
-        journal.append({
-          encode: (writer) => {
-            writer.ack(ordinal)
-            return true
-          },
-          written: () => {},
-          failed: () => false
-        })
+        acknowledge(ordinal)
         notify()
         yield* Retention.sweep(core, acknowledged)
       }
@@ -109,6 +111,8 @@ export const make = (options: Options): Effect.Effect<Ledger["Service"], never, 
 
     const tick = Effect.sleep(Duration.millis(TICK_MS)).pipe(
       Effect.andThen(Effect.sync(() => {
+        // A node that refuses requests gets none that would show that the disk is back.
+        if (journal.failure !== null && journal.pending === 0) acknowledge(acknowledged)
         if (journal.pending > 0) journal.flush()
       })),
       Effect.andThen(Effect.suspend(() => Retention.sweep(core, acknowledged)))
@@ -184,7 +188,8 @@ export const make = (options: Options): Effect.Effect<Ledger["Service"], never, 
         live: core.live.size,
         gap: core.started - core.settled - core.live.size,
         oldestPendingMs: oldest === null ? 0 : Math.max(0, now() - oldest),
-        lastError: journal.failure ?? delivery.lastError
+        lastError: journal.failure ?? delivery.lastError,
+        refusing: journal.failure
       }
     }
 
