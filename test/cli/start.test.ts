@@ -61,6 +61,19 @@ describe("a start that fails", () => {
     }
   })
 
+  it("on a place in the data directory that cannot be written names it and the variable, and ends", async () => {
+    const dataDir = emptyDirectory()
+    // Access rights do not hold the root user of a container.
+    const events = path.join(dataDir, "events")
+    fs.writeFileSync(events, "")
+    const { code, stderr } = await run(["serve", "--port", "0", "--data-dir", dataDir])
+    expect(code).toBe(1)
+    expect(stderr).toContain(events)
+    expect(stderr).toContain("GATEWAY_DATA_DIR")
+    expect(stderr).not.toContain("This should not happen")
+    expect(stderr).not.toMatch(/\n\s+at /)
+  })
+
   it("on a directory of files that cannot be made names the variable and ends", async () => {
     const file = path.join(emptyDirectory(), "file")
     fs.writeFileSync(file, "")

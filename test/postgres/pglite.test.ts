@@ -125,6 +125,13 @@ describe("PGlite", () => {
       }
     }).pipe(Effect.scoped))
 
+  it.live("a lock that the file system refuses names the directory and the variable", () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(openOnce("/proc/self/task"))
+      assert.strictEqual(error instanceof Pglite.PgliteError ? error.reason : "", "directory")
+      for (const part of ["/proc/self/task cannot be used", "GATEWAY_DATA_DIR"]) assert.include(error.message, part)
+    }))
+
   it.live("the same process cannot open it twice either", () =>
     Effect.gen(function*() {
       const dataDir = yield* pgliteDirectory

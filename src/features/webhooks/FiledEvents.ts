@@ -9,6 +9,7 @@ import { Events } from "#actors/webhook/Events.ts"
 import { type QueuedEvent, Webhooks } from "#actors/webhook/WebhookQueue.ts"
 import * as Payloads from "#actors/webhook/payloads.ts"
 import type { GatewayEvent } from "#schemas/events.ts"
+import * as Directories from "#src/platform/structures/directories.ts"
 import * as JournalOwner from "#src/platform/accounting/journal/JournalOwner.ts"
 import { EventFile, readUnsafe } from "./EventFile.ts"
 
@@ -37,7 +38,10 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const webhooks = yield* Webhooks
   const runLog = Effect.runForkWith(yield* Effect.context<never>())
   const file = yield* Effect.acquireRelease(
-    Effect.sync(() => new EventFile(options.directory, options.processId)),
+    Effect.try({
+      try: () => new EventFile(options.directory, options.processId),
+      catch: (error) => Directories.unusable(options.directory, error)
+    }).pipe(Effect.orDie),
     (opened) => Effect.sync(() => opened.close())
   )
   const wake = Latch.makeUnsafe(false)

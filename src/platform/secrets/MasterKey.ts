@@ -119,7 +119,7 @@ const createFile = (file: string) =>
         reason: "file-broken",
         message: error instanceof Directories.DataDirectoryError
           ? error.message
-          : `${file} cannot be made: ${messageOf(error)} Set GATEWAY_SECRET, or make the directory writable.`
+          : `${file} cannot be made: ${messageOf(error)}. Set GATEWAY_SECRET, make the directory writable, or free its disk.`
       })
   })
 

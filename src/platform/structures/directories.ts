@@ -44,6 +44,11 @@ export const makeData = (dataDir: string): void => {
   }
 }
 
+/** What the file system refused in a directory that is there. */
+export const unusable = (directory: string, error: unknown): DataDirectoryError => error instanceof DataDirectoryError ? error : new DataDirectoryError(
+  `${directory} cannot be used: ${error instanceof Error ? error.message : String(error)}. Give it to the gateway's user, free its disk, or set GATEWAY_DATA_DIR.`
+)
+
 /** Makes a directory that stands in the data directory, and the data directory before it. */
 export const makeInData = (directory: string): void => {
   makeData(path.dirname(directory))

@@ -119,8 +119,8 @@ const evict = (file: string, expected: string): void => {
 /** Writes the whole lock beside the file and links it into place, so that no process reads half of one. */
 const install = (file: string, text: string): boolean => {
   const fresh = `${file}.${randomBytes(6).toString("hex")}`
-  fs.writeFileSync(fresh, text, { mode: 0o600 })
   try {
+    fs.writeFileSync(fresh, text, { mode: 0o600 })
     fs.linkSync(fresh, file)
     return true
   } catch (error) {

@@ -170,7 +170,9 @@ export const begin = Effect.fnUntraced(function*(options: Options) {
     Effect.tryPromise({
       try: () => DirectoryLock.acquire(`${directory}.lock`, beat),
       catch: (error) =>
-        new PgliteError({ reason: error instanceof DirectoryLock.DirectoryLocked ? "locked" : "directory", message: messageOf(error) })
+        error instanceof DirectoryLock.DirectoryLocked
+          ? new PgliteError({ reason: "locked", message: error.message })
+          : new PgliteError({ reason: "directory", message: Directories.unusable(path.resolve(options.dataDir), error).message })
     }),
     (lock) => Effect.sync(lock.release)
   )
