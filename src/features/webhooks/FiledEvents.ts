@@ -4,6 +4,7 @@ import * as fs from "node:fs"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { Events } from "#actors/webhook/Events.ts"
 import { type QueuedEvent, Webhooks } from "#actors/webhook/WebhookQueue.ts"
@@ -33,6 +34,14 @@ const idOf = (event: GatewayEvent): string => {
   const trace = event.data["trace_id"]
   return typeof trace === "string" ? Payloads.requestEventId(trace) : otherwise
 }
+
+/** The file system refuses a file of a dead process, which stays for the next look. */
+class LeftoverRefused extends Schema.TaggedError<LeftoverRefused>()("LeftoverRefused", { message: Schema.String }) {}
+
+const asked = <A>(path: string, use: () => A): Effect.Effect<A, LeftoverRefused> => Effect.try({
+  try: use,
+  catch: (error) => new LeftoverRefused({ message: `${path}: ${error instanceof Error ? error.message : String(error)}. Let the gateway's user read and remove it, or move it away.` })
+})
 
 export const make = Effect.fnUntraced(function*(options: Options) {
   const webhooks = yield* Webhooks
@@ -66,21 +75,25 @@ export const make = Effect.fnUntraced(function*(options: Options) {
 
   const bringOver = (claim: JournalOwner.JournalClaim) => Effect.gen(function*() {
     for (const path of claim.segments) {
-      const fd = fs.openSync(path, "r")
-      const { size } = fs.fstatSync(fd)
+      const fd = yield* asked(path, () => fs.openSync(path, "r"))
       try {
+        const { size } = yield* asked(path, () => fs.fstatSync(fd))
         for (let from = 0; from < size;) {
-          const { end, events } = readUnsafe(fd, from, size)
+          const { end, events } = yield* asked(path, () => readUnsafe(fd, from, size))
           yield* webhooks.append(events)
           from = end
         }
       } finally {
         fs.closeSync(fd)
       }
-      fs.rmSync(path, { force: true })
+      yield* asked(path, () => fs.rmSync(path, { force: true }))
     }
-    fs.rmSync(claim.file, { force: true })
-  }).pipe(Effect.onError(() => Effect.sync(() => JournalOwner.unclaim(file.owner, claim))))
+    yield* asked(claim.file, () => fs.rmSync(claim.file, { force: true }))
+  }).pipe(
+    Effect.onError(() => Effect.sync(() => JournalOwner.unclaim(file.owner, claim))),
+    // The files of the others do not wait for it.
+    Effect.catchTag("LeftoverRefused", ({ message }) => Effect.logError(`events for webhooks: what a dead process left cannot be read and is tried again: ${message}`))
+  )
 
   const sweep = Effect.suspend(() => {
     JournalOwner.touch(file.owner, () => {})

@@ -5,6 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import { Events } from "#actors/webhook/Events.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { type QueuedEvent, Webhooks } from "#actors/webhook/WebhookQueue.ts"
@@ -75,6 +76,29 @@ describe("published events", () => {
     assert.deepStrictEqual(got.map(({ id }) => id), Array.from({ length: 3_000 }, (_, n) => `evt_t-${n}`))
     assert.deepStrictEqual(fs.readdirSync(dir), [])
   }))
+
+  it.live("of a dead process are brought over beside another one's that the file system refuses", () => {
+    const lines: Array<string> = []
+    return Effect.gen(function*() {
+      const dir = yield* directory
+      const got: Array<QueuedEvent> = []
+      const seen = Latch.makeUnsafe(false)
+      yield* Effect.scoped(Effect.gen(function*() {
+        const events = yield* open(dir, [], () => false, seen)
+        events.publish(failed("t-1"))
+        yield* seen.await
+      }))
+      const refused = path.join(dir, "a-node.0123456789ab-00000001.log")
+      fs.mkdirSync(refused)
+      yield* Effect.scoped(Effect.gen(function*() {
+        yield* open(dir, got, () => true)
+        while (got.length < 1) yield* Effect.yieldNow
+      })).pipe(Effect.timeout("10 seconds"))
+      assert.deepStrictEqual(got.map(({ id }) => id), ["evt_t-1"])
+      assert.deepStrictEqual(lines.filter((line) => line.includes("defect")), [])
+      assert.strictEqual(lines.filter((line) => line.includes(refused)).length, 1, lines.join("\n"))
+    }).pipe(Effect.provide(Logger.layer([Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))])))
+  })
 
   it.live("are read back line by line, however long a line is, and are refused above the bound", () => Effect.gen(function*() {
     const dir = yield* directory
