@@ -17,6 +17,13 @@ describe("what a variable takes", () => {
     }
   })
 
+  it("a number: digits, never blanks alone, which would be 0", () => {
+    for (const name of ["PORT", "FETCH_TIMEOUT_MS", "REQUEST_TIMEOUT_MS", "GATEWAY_USAGE_RETENTION_DAYS"]) {
+      for (const value of ["", "0", "7000"]) expect([name, ...problems({ [name]: value })]).toEqual([name])
+      for (const value of [" ", "\t", "seven", "1.5", "-1"]) expect(problems({ [name]: value })).toEqual([expect.stringContaining(`${name}='${value}' is not a whole number of `)])
+    }
+  })
+
   it("an enum flag: one of its values", () => {
     expect(problems({ INJECTION_GUARD_MODE: "block" })).toEqual([])
     expect(problems({ INJECTION_GUARD_MODE: "loud", TOOL_POLICY_MODE: "off" })).toHaveLength(2)

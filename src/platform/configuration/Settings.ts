@@ -44,7 +44,9 @@ const decoded = <A>(name: string, schema: Schema.Decoder<A>, fallback: A, expect
     read: (text) => {
       if (text === undefined || text === "") return fallback
       const result = decode(text)
-      return Result.isSuccess(result) ? result.success : new Problem(unusable(name, text, expects))
+      // As a number, blanks are 0: a free port, or no deadline at all.
+      const isBlank = Result.isSuccess(result) && typeof result.success === "number" && text.trim() === ""
+      return Result.isSuccess(result) && !isBlank ? result.success : new Problem(unusable(name, text, expects))
     }
   }
 }
