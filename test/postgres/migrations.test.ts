@@ -2,7 +2,8 @@ import * as path from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import type * as Layer from "effect/Layer"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
 import * as SqlClient from "effect/sql/SqlClient"
 import { explain } from "#src/cli/Failure.ts"
@@ -30,7 +31,11 @@ const scenario = (client: Layer.Layer<SqlClient.SqlClient>) =>
     const sql = yield* SqlClient.SqlClient
     yield* sql`INSERT INTO gateway_migrations (migration_id, name) VALUES (9999, 'from_the_future')`
     assert.deepStrictEqual(names((yield* Migrations.status).unknown), ["9999_from_the_future"])
-  }).pipe(Effect.provide(client))
+    const lines: Array<string> = []
+    const noting = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+    yield* Effect.provide(Layer.build(Migrations.layer), noting)
+    assert.match(lines.join("\n"), /newer release \(from_the_future\)/)
+  }).pipe(Effect.scoped, Effect.provide(client))
 
 const server = await findServer()
 afterAll(server.stop)

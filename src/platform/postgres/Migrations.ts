@@ -80,5 +80,10 @@ export const make = (versions: Versions): Migrations => {
     }
   })
 
-  return { run, status, layer: Layer.effect(Migrated, Effect.map(run, (applied) => ({ applied }))) }
+  /** A start goes on, because most versions only add; what it then cannot read would look like a fault of its own. */
+  const tellNewer = Effect.flatMap(status, ({ unknown }) => unknown.length === 0
+    ? Effect.void
+    : Effect.logWarning(`The database was migrated by a newer release (${unknown.map(({ name }) => name).join(", ")}): start that release, or restore the backup from before.`))
+
+  return { run, status, layer: Layer.effect(Migrated, Effect.map(Effect.tap(run, () => tellNewer), (applied) => ({ applied }))) }
 }
