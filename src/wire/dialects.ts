@@ -2,6 +2,7 @@
 import type { AnswerReader, AnswerView as View } from "#actors/request/ports/AnswerCheck.ts"
 import type { AnswerFacts, AnswerQuestion, AnswerRead, Dialect, StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Answer, Choice, Signature } from "#schemas/wire/conversation.ts"
+import { answerIn } from "#src/wire/longIntegers/answerIn.ts"
 import * as AnswerView from "#src/wire/answerView.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import * as Json from "#src/wire/json/json.ts"
@@ -105,8 +106,7 @@ class Translating extends Pair {
 
   readAnswer(body: Uint8Array): AnswerFacts | null {
     const { face, family, options } = this
-    const parsed = parse(body)
-    const answer = parsed === null ? null : family.decodeAnswer(parsed)
+    const answer = answerIn(family, body)
     if (answer === null) return null
     if (isError(answer)) return failed(answer, body)
     this.note(answer)
@@ -156,8 +156,7 @@ const translatingTap = (face: ClientCodec, family: UpstreamCodec, options: Optio
   new TranslatingTap(family.makeDecoder, face.makeEncoder({ ...options, includeUsage }), family.emptyAnswers === true, null, options.remember)
 
 const replayed = (body: Uint8Array, family: UpstreamCodec, face: ClientCodec, options: EncoderOptions, note: (answer: Answer) => void): AnswerFacts | null => {
-  const parsed = parse(body)
-  const answer = parsed === null ? null : family.decodeAnswer(parsed)
+  const answer = answerIn(family, body)
   if (answer === null) return null
   if (isError(answer)) return failed(answer, body)
   note(answer)

@@ -14,6 +14,7 @@ import { jsonOf, repeatedOf, ruled, sentOf, splice } from "./ownBytes.ts"
 import type { ConversationServices } from "./ConversationServices.ts"
 import { type AutoEffort, autoEffort, effortEdits, shapeOf, unshown } from "#src/routing/auto/effort.ts"
 import * as ReasoningBuffer from "#src/routing/combos/reasoningBuffer.ts"
+import { conversationIn } from "#src/wire/longIntegers/conversationIn.ts"
 import * as Continuation from "#src/wire/neutral/continuation.ts"
 import { nameOf } from "#src/wire/neutral/settings.ts"
 import { withRecalled } from "#src/wire/neutral/recalled.ts"
@@ -225,7 +226,7 @@ export class ConversationEncoding implements Encoding {
   decoded(): Conversation | PublicError {
     if (this.conversation !== null) return this.conversation
     const tree = this.prompt.tree()
-    return this.conversation = tree instanceof PublicError ? tree : this.rewritten(this.codec.decodeRequest(tree))
+    return this.conversation = tree instanceof PublicError ? tree : this.rewritten(conversationIn(this.codec, tree, this.prompt.body))
   }
 
   private rewritten(conversation: Conversation | PublicError): Conversation | PublicError {

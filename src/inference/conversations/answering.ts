@@ -5,9 +5,9 @@ import type { TargetFamily } from "#schemas/wire/formats.ts"
 import * as Answers from "#src/inference/lane/bodies/answers.ts"
 import * as Jobs from "#src/inference/lane/bodies/jobs.ts"
 import { makeResponseId } from "#src/platform/structures/responseId.ts"
+import { answerIn } from "#src/wire/longIntegers/answerIn.ts"
 import * as Dialects from "#src/wire/dialects.ts"
 import * as Formats from "#src/wire/formats.ts"
-import * as Json from "#src/wire/json/json.ts"
 import type { Restored } from "#src/wire/neutral/ToolNames.ts"
 
 /** The answer is one of several: what else is wanted of it. */
@@ -56,8 +56,7 @@ export const run: Jobs.RunJob<Answering, Answered> = (job) => {
 }
 
 const partOf = (job: Answering, { stream }: PartWanted, common: Pick<Dialects.Options, "model" | "makeId" | "now">): PartSaid | null => {
-  const parsed = Json.parseRecord(Jobs.bufferOf(job).toString("utf8"))
-  const answer = parsed === null ? null : Formats.family(job.family).decodeAnswer(parsed)
+  const answer = answerIn(Formats.family(job.family), Jobs.bufferOf(job))
   if (answer === null || !("choices" in answer)) return null
   const text = Instructions.textOf(answer)
   return {

@@ -15,10 +15,10 @@ import type { EnsemblePart } from "#src/inference/conversations/ExpectedAnswer.t
 import { repeatedOf } from "#src/inference/conversations/ownBytes.ts"
 import type { ConversationServices } from "#src/inference/conversations/ConversationServices.ts"
 import type { Route } from "#src/routing/Router.ts"
+import { answerIn } from "#src/wire/longIntegers/answerIn.ts"
 import * as Dialects from "#src/wire/dialects.ts"
 import * as Formats from "#src/wire/formats.ts"
 import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
-import * as Json from "#src/wire/json/json.ts"
 import { promptText } from "#src/wire/neutral/promptText.ts"
 import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
@@ -116,8 +116,7 @@ export const partOf = (whole: Whole, { conversation, targets, view }: PartReques
         const family = Formats.family(target.wireFormat)
         const dialect = encoding.dialectFor(target, services, own)
         return Dialects.readingBy(dialect, (bytes) => {
-          const parsed = Json.parseRecord(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"))
-          const read = parsed === null ? null : family.decodeAnswer(parsed)
+          const read = answerIn(family, bytes)
           large = null
           answer = read !== null && "choices" in read ? read : null
           return dialect.readAnswer(bytes)

@@ -2,7 +2,7 @@
 import { ChunkReader } from "./ChunkReader.ts"
 import { quickDataOf } from "./frameData.ts"
 import { PlainFrame } from "./PlainFrame.ts"
-import * as Json from "#src/wire/json/json.ts"
+import * as LongIntegers from "#src/wire/longIntegers/longIntegers.ts"
 import { longEventBytes } from "#src/wire/json/LongStrings.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import type { StreamDecoder, StreamSink } from "#src/wire/stream/StreamSink.ts"
@@ -62,7 +62,7 @@ export class GenerateContentDecoder implements StreamDecoder {
       return
     }
     if (data === "" || data.trim() === "[DONE]") return
-    const frame = Json.parseRecord(data)
+    const frame = LongIntegers.parseEvent(data, '"functionCall"')
     if (frame === null) {
       this.broken = true
       return

@@ -4,6 +4,7 @@ import { callsOf, createdAtOf, errorOf, finishOf, imagesOf, logprobsOf, usageOf 
 import { LineScanner, textOf } from "./LineScanner.ts"
 import { PlainLine } from "./PlainLine.ts"
 import * as Json from "#src/wire/json/json.ts"
+import * as LongIntegers from "#src/wire/longIntegers/longIntegers.ts"
 import { escape, unescape } from "#src/wire/stream/literal.ts"
 import { longEventBytes, type LongStrings } from "#src/wire/json/LongStrings.ts"
 import type { StreamDecoder, StreamSink } from "#src/wire/stream/StreamSink.ts"
@@ -38,7 +39,7 @@ export class LineReader {
     }
     const text = line.trim()
     if (text === "") return true
-    const frame = Json.parseRecord(text)
+    const frame = LongIntegers.parseEvent(text, '"tool_calls"')
     if (frame === null) return false
     this.frame(frame)
     if (!isLong) plain.learn(line, frame)
