@@ -4,6 +4,7 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { FamilyName, FormatName } from "#schemas/wire/conversation.ts"
 import { type CallFormat, isOneShot, type TargetFamily } from "#schemas/wire/formats.ts"
 import * as ChatCompletions from "#src/wire/chatCompletions/index.ts"
+import * as Functions from "#src/wire/chatCompletions/functions.ts"
 import * as Completions from "#src/wire/completions/index.ts"
 import * as Codecs from "#src/wire/oneShot/codecs.ts"
 import * as Dialects from "#src/wire/dialects.ts"
@@ -32,8 +33,9 @@ export const client = (name: FormatName): ClientCodec => clients.find((codec) =>
 
 const nothing: Json = {}
 
-/** What of a request its answer repeats: all but the conversation in one format, nothing in the others. */
+/** What an answer needs of its request: all but the conversation in one format, the form of its tools in another, nothing in the others. */
 export const repeatedOf = (name: FormatName, request: Json): Json => {
+  if (name === "chat-completions") return Functions.repeatedOf(request)
   if (name !== "responses") return nothing
   const { input: _input, ...repeated } = request
   return repeated

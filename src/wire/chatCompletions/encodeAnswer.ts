@@ -1,7 +1,7 @@
 /** A neutral answer as a whole chat completion. */
 import type { Answer, Choice, MediaPart, ContentPart, ReasoningPart, TokenLogprob, TokenUsage, ToolCallPart } from "#schemas/wire/conversation.ts"
 import { writeAnnotation } from "#src/wire/chatCompletions/annotations.ts"
-import { writeFinish } from "#src/wire/chatCompletions/finish.ts"
+import * as Functions from "#src/wire/chatCompletions/functions.ts"
 import { urlOf } from "#src/wire/chatCompletions/request/media.ts"
 import { callDetail, extraContent, sealed, writeDetails } from "#src/wire/chatCompletions/reasoning.ts"
 import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
@@ -71,6 +71,9 @@ const choiceOf = (choice: Choice, options: EncoderOptions): Out => {
   const text = parts.map((part) => part.kind === "text" ? part.text : "").join("")
   const refusal = parts.map((part) => part.kind === "refusal" ? part.text : "").join("")
   const calls = parts.filter((part) => part.kind === "toolCall")
+  const [first] = calls
+  const called = first !== undefined && Functions.areUsed(options.request) ? first : null
+  const others = called === null ? calls : calls.slice(1)
   const isSilent = text === "" && (calls.length > 0 || refusal !== "")
   const message = {
     role: "assistant",
@@ -78,13 +81,14 @@ const choiceOf = (choice: Choice, options: EncoderOptions): Out => {
     refusal: refusal === "" ? null : refusal,
     ...thoughts(parts.filter((part) => part.kind === "reasoning"), calls),
     ...attached(parts, options),
-    ...(calls.length > 0 ? { tool_calls: calls.map(writeCall) } : {})
+    ...(called === null ? {} : { function_call: { name: called.name, arguments: called.arguments === "" ? "{}" : called.arguments } }),
+    ...(others.length > 0 ? { tool_calls: others.map(writeCall) } : {})
   }
   return {
     index: choice.index,
     message,
     logprobs: choice.logprobs === null ? null : writeLogprobs(choice.logprobs),
-    finish_reason: writeFinish(choice.finish, refusal !== "")
+    finish_reason: Functions.finishOf(choice.finish, refusal !== "", called !== null)
   }
 }
 

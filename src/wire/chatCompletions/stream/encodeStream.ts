@@ -8,7 +8,7 @@ import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, Toke
 import { writeAnnotation } from "#src/wire/chatCompletions/annotations.ts"
 import { idOf, writeAudio, writeImage, writeLogprobs, writeUsage } from "#src/wire/chatCompletions/encodeAnswer.ts"
 import { errorFrames } from "#src/wire/chatCompletions/errors.ts"
-import { writeFinish } from "#src/wire/chatCompletions/finish.ts"
+import * as Functions from "#src/wire/chatCompletions/functions.ts"
 import { callDetail, extraContent, formatOf, sealed } from "#src/wire/chatCompletions/reasoning.ts"
 import type { ClientError } from "#src/wire/errorObject.ts"
 import * as ServiceTier from "#src/wire/neutral/serviceTier.ts"
@@ -16,6 +16,10 @@ import { unescape } from "#src/wire/stream/literal.ts"
 import type { EncoderOptions, Literal, StreamEncoder, StreamHead } from "#src/wire/stream/StreamSink.ts"
 
 type Newest = "none" | "text" | "refusal" | "reasoning" | "call"
+
+/** What follows the arguments of a call, and of one in the first form. */
+const callEnd = '"}}]}'
+const functionEnd = '"}}'
 
 /** One choice being written. */
 class Choice {
@@ -36,6 +40,9 @@ class Choice {
   /** Number of the newest call; its pieces share a prefix. */
   call = -1
   callPrefix = ""
+  callEnd: string = callEnd
+  /** Number of the call that is written as `function_call`; -1 while none is. */
+  functionCall = -1
   callIsCustom = false
   /** The newest call has no argument yet. */
   callIsBare = false
@@ -160,7 +167,13 @@ export class ChatEncoder implements StreamEncoder {
     at.call = index
     at.callIsCustom = custom
     at.callIsBare = true
+    if (at.functionCall === -1 && Functions.areUsed(this.options.request)) at.functionCall = index
     at.callPrefix = callPrefix(at, index, custom)
+    at.callEnd = index === at.functionCall ? functionEnd : callEnd
+    if (index === at.functionCall) {
+      this.delta(at, { function_call: { name, arguments: "" } })
+      return
+    }
     if (custom) (this.customs ??= new Set()).add(`${choice} ${index}`)
     this.delta(at, {
       tool_calls: [{
@@ -178,8 +191,11 @@ export class ChatEncoder implements StreamEncoder {
     const at = this.at(choice)
     if (at.call === index) {
       at.callIsBare = false
-      this.out += `${at.callPrefix}${literal}"}}]}${this.deltaEnd}`
-    } else this.out += `${callPrefix(at, index, this.customs?.has(`${choice} ${index}`) === true)}${literal}"}}]}${this.deltaEnd}`
+      this.out += `${at.callPrefix}${literal}${at.callEnd}${this.deltaEnd}`
+    } else {
+      const prefix = callPrefix(at, index, this.customs?.has(`${choice} ${index}`) === true)
+      this.out += `${prefix}${literal}${index === at.functionCall ? functionEnd : callEnd}${this.deltaEnd}`
+    }
   }
 
   partEnd(choice: number): void {
@@ -215,7 +231,7 @@ export class ChatEncoder implements StreamEncoder {
     if (at.finished) return
     this.completeCall(at)
     at.finished = true
-    this.out += `${at.deltaPrefix}{},"logprobs":null,"finish_reason":"${writeFinish(reason, at.refused)}"}${this.tail}`
+    this.out += `${at.deltaPrefix}{},"logprobs":null,"finish_reason":"${Functions.finishOf(reason, at.refused, at.functionCall !== -1)}"}${this.tail}`
   }
 
   tokens(usage: TokenUsage): void {
@@ -275,7 +291,7 @@ export class ChatEncoder implements StreamEncoder {
   private completeCall(at: Choice): void {
     if (at.newest !== "call" || !at.callIsBare) return
     at.callIsBare = false
-    if (!at.callIsCustom) this.out += `${at.callPrefix}{}"}}]}${this.deltaEnd}`
+    if (!at.callIsCustom) this.out += `${at.callPrefix}{}${at.callEnd}${this.deltaEnd}`
   }
 
   private delta(at: Choice, delta: unknown): void {
@@ -285,5 +301,6 @@ export class ChatEncoder implements StreamEncoder {
 
 const emptyHead: StreamHead = { id: null, model: null, createdAt: null, serviceTier: null, systemFingerprint: null }
 
-const callPrefix = (at: Choice, index: number, custom: boolean): string =>
-  `${at.deltaPrefix}{"tool_calls":[{"index":${index},${custom ? '"custom":{"input":"' : '"function":{"arguments":"'}`
+const callPrefix = (at: Choice, index: number, custom: boolean): string => index === at.functionCall
+  ? `${at.deltaPrefix}{"function_call":{"arguments":"`
+  : `${at.deltaPrefix}{"tool_calls":[{"index":${index},${custom ? '"custom":{"input":"' : '"function":{"arguments":"'}`
