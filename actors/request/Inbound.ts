@@ -128,7 +128,8 @@ export interface Inbound {
   readonly continuationFor: (target: Target, partialText: string) => Uint8Array | PublicError
   /** How the target's answer is read for this client; asked for after its body. */
   readonly dialectFor: (target: Target) => Dialect
-  readonly headersFor: (target: Target) => ReadonlyArray<string>
+  /** `continues`: they go with the body of `continuationFor`. */
+  readonly headersFor: (target: Target, continues: boolean) => ReadonlyArray<string>
   /** The parameters of a target that is asked by GET and without a body; absent or null: by POST. Asked for after its body. */
   readonly askedBy?: (() => string | null) | undefined
   /** The part of the client's query that is sent to the target; absent or empty: nothing. */
@@ -202,7 +203,7 @@ const partsOf = (inbound: Inbound): Whole => ({
   omittedFor: (target) => inbound.omittedFor(target),
   continuationFor: (target, partialText) => inbound.continuationFor(target, partialText),
   dialectFor: (target) => inbound.dialectFor(target),
-  headersFor: (target) => inbound.headersFor(target),
+  headersFor: (target, continues) => inbound.headersFor(target, continues),
   askedBy: () => inbound.askedBy?.() ?? null,
   queryFor: (target) => inbound.queryFor?.(target) ?? "",
   namesAccount: (target) => inbound.namesAccount?.(target) === true,

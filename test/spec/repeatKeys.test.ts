@@ -43,6 +43,16 @@ it("a request for one model has the client's key, also when it is repeated", asy
   expect(await keysOf("rk-one")).toEqual(["one", "one"])
 })
 
+it("the rest of a broken answer is asked for without the client's key", async () => {
+  await lab.gateway.operator.setFlag("STREAM_RECOVERY_MIDSTREAM_ENABLED", "true")
+  await lab.sim.rule({ match: { model: "rk-mid" }, times: 1, script: { text: "The quick brown fox jumps over the lazy dog.", endAfter: { frames: 5 } } })
+  await lab.sim.rule({ match: { model: "rk-mid" }, script: { text: "and so it went on." } })
+  const reply = await lab.chat({ model: "lab/rk-mid", stream: true }, named("mid"))
+  await lab.gateway.operator.clearFlags()
+  expect(reply.text).toContain("and so it went on.")
+  expect(await keysOf("rk-mid")).toEqual(["mid", undefined])
+})
+
 it("each model of a combo has a key of its own, the same in a repeat", async () => {
   for (const model of ["rk-first", "rk-second"]) await lab.sim.rule({ match: { model }, script: { status: 503 } })
   const model = await combos.combo("priority", ["lab/rk-first", "lab/rk-second"], { config: { maxRetries: 0 } })

@@ -28,7 +28,7 @@ export const of = (one: Try, inbound: Inbound, services: Services, client: Attem
     body,
     query: asked === null ? inbound.queryFor?.(target) ?? "" : `${target.path.includes("?") ? "&" : "?"}${asked}`,
     method: asked === null ? "POST" : "GET",
-    requestHeaders: token === null ? inbound.headersFor(target) : TargetToken.withToken(inbound.headersFor(target), token),
+    requestHeaders: token === null ? inbound.headersFor(target, continues) : TargetToken.withToken(inbound.headersFor(target, continues), token),
     dialect,
     resumption,
     check: continues ? null : policy.answers,

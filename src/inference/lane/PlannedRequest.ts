@@ -153,13 +153,15 @@ export class PlannedRequest implements Inbound {
     return this.words.dialectFor(target, this.services)
   }
 
-  headersFor(target: Target): ReadonlyArray<string> {
+  headersFor(target: Target, continues: boolean): ReadonlyArray<string> {
     const { forwarded, words } = this
     const extra = words.extraHeaders?.() ?? noHeaders
     const typical = typed(target.headers, words.contentTypeFor?.() ?? null)
     const own = extra.length === 0 ? typical : [...typical, ...extra]
     if (forwarded.length === 0) return own
-    return ForwardHeaders.merge(own, this.asksSeveral ? scoped(forwarded, target.publicModel) : forwarded, this.face.name, target.wireFormat)
+    // The rest of a broken answer is asked for with another body.
+    const named = continues ? ForwardHeaders.withoutRepeatKey(forwarded) : this.asksSeveral ? scoped(forwarded, target.publicModel) : forwarded
+    return ForwardHeaders.merge(own, named, this.face.name, target.wireFormat)
   }
 
   /** Several models may be asked, each with a body of its own. */

@@ -110,7 +110,7 @@ export const partOf = (whole: Whole, { conversation, targets, view }: PartReques
       route: view,
       prepare: (target, text) => encoding.prepare(services.bodies, target, text),
       bodyFor: (target) => encoding.bodyFor(target),
-      headersFor: (target) => ForwardHeaders.withoutRepeatKey(inbound.headersFor(target)),
+      headersFor: (target, continues) => ForwardHeaders.withoutRepeatKey(inbound.headersFor(target, continues)),
       omittedFor: (target) => encoding.omittedFor(target),
       dialectFor: (target) => {
         const family = Formats.family(target.wireFormat)
