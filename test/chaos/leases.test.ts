@@ -119,6 +119,10 @@ describe("the checker of histories", () => {
     ], [], /both held c/],
     ["a connection given away before its time", [call("acquire", 0, 1, "Granted", a, false), call("acquire", 50, 51, "Granted", lease("b", 1, "c", 1_050), false)], [], /before a #1 was over/],
     ["the same after a loss", [call("acquire", 0, 1, "Granted", a, false), call("acquire", 50, 51, "Granted", lease("b", 1, "c", 1_050), false)], [{ from: 10, to: 11 }], null],
+    ["the same where it was asked for before the loss, and given away after it", [call("acquire", 0, 1, "Granted", a, false), call("acquire", 8, 30, "Granted", lease("b", 1, "c", 1_020), false)], [{ from: 10, to: 20 }], null],
+    ["a connection given away before its time, and a loss after it", [
+      call("acquire", 0, 1, "Granted", a, false), call("acquire", 50, 51, "Granted", lease("b", 1, "c", 1_050), false), call("find", 70, 71, "Held", lease("b", 1, "c", 1_050))
+    ], [{ from: 60, to: 61 }], /before a #1 was over/],
     ["a generation that comes again", [call("acquire", 0, 1, "Granted", a, false), call("acquire", 300, 301, "Granted", lease("a", 1, "c", 1_300), false)], [], /granted twice/],
     ["a generation that falls", [call("acquire", 0, 1, "Granted", lease("a", 2, "c", 1_000), false), call("acquire", 300, 301, "Granted", lease("a", 1, "c", 1_300), false)], [], /came after/],
     ["a stale lease that is found again", [call("acquire", 0, 1, "Granted", a, false), call("find", 2, 3, "Stale", a), call("find", 4, 5, "Held", a)], [], /over and find found it/],

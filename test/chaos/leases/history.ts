@@ -98,15 +98,15 @@ export const faultsOf = (calls: ReadonlyArray<Call>, losses: ReadonlyArray<Loss>
     const leases = seen.map(({ said }) => said.lease as Lease)
     return {
       lease, stays: !left.has(lease), connection: leases[0]?.connection, acquiredAt: leases[0]?.acquiredAt ?? 0,
-      expiresAt: Math.max(...leases.map(({ expiresAt }) => expiresAt)), firstHeard: Math.min(...seen.map(({ from }) => from)), lastHeard: Math.max(...seen.map(({ from }) => from))
+      expiresAt: Math.max(...leases.map(({ expiresAt }) => expiresAt)), firstAsked: Math.min(...seen.map(({ from }) => from)), firstHeard: Math.min(...seen.map(({ to }) => to))
     }
   })
   for (const one of spans) {
     for (const other of spans) {
       if (one === other || !one.stays || one.connection !== other.connection || other.acquiredAt < one.acquiredAt || other.acquiredAt >= one.expiresAt) continue
-      // One that was lost with the store held nothing any more.
-      if (losses.some(({ to }) => to >= one.firstHeard && to <= other.lastHeard)) continue
-      const landed = calls.some(({ from, said, to }) => said.lease !== undefined && nameOf(said.lease) === other.lease && to !== Infinity && from >= one.firstHeard)
+      // One that was lost with the store held nothing any more; the other was got before its first reply was heard.
+      if (losses.some(({ from, to }) => to >= one.firstAsked && from <= other.firstHeard)) continue
+      const landed = calls.some(({ from, said, to }) => said.lease !== undefined && nameOf(said.lease) === other.lease && to !== Infinity && from >= one.firstAsked)
       if (landed && !left.has(other.lease)) faults.push(`${other.lease} got ${one.connection} ${one.expiresAt - other.acquiredAt} ms before ${one.lease} was over`)
     }
   }
