@@ -99,6 +99,13 @@ const expectDigits = (text: string): void => {
   expect(text).not.toContain("12345678901234568")
 }
 
+it.each([`{"id":${ID}}`, `{"output":[${ID}]}`, `{"result":${ID}}`, `{"output":"${ID}"}`])("the result %s of a client of generateContent is told with its digits", async (response) => {
+  seen.length = 0
+  const contents = clients.generateContent.body.replace('{"output":"yes"}', response).replace(args, "{}")
+  await Http.send(gateway.url, { path: `/v1beta/models/${models.messages}:generateContent`, headers: { "content-type": "application/json" }, body: `{${contents}}` })
+  expect((seen[0] ?? "").split(ID).length - 1, seen[0]).toBe(1)
+})
+
 it.each(["chat-completions", "responses", "messages", "local-model-server"] as const)("a result that a client of generateContent holds as an object reaches a vendor of %s as it was sent", async (family) => {
   seen.length = 0
   const contents = clients.generateContent.body.replace('{"output":"yes"}', args)

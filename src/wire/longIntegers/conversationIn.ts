@@ -4,9 +4,6 @@ import type { ContentPart, Conversation } from "#schemas/wire/conversation.ts"
 import * as LongIntegers from "#src/wire/longIntegers/longIntegers.ts"
 import type { ClientCodec, Json } from "#src/wire/WireFormat.ts"
 
-/** The one format whose results are objects; texts of others are as they were sent, and long ones are not searched. */
-const holdsResults = "generateContent"
-
 /**
  * `tree`: what the client sent, as it is read; `body`: its bytes. Calls and their results keep integers that no number holds; all else
  * is as the tree says, because it may be judged and counted.
@@ -14,8 +11,7 @@ const holdsResults = "generateContent"
 export const conversationIn = (codec: ClientCodec, tree: Json, body: Buffer): Conversation | PublicError => {
   const conversation = codec.decodeRequest(tree)
   if (conversation instanceof PublicError) return conversation
-  const isRounded = conversation.turns.some(({ parts }) =>
-    LongIntegers.mayHaveRounded(parts) || (codec.name === holdsResults && LongIntegers.mayHaveRoundedResult(parts)))
+  const isRounded = conversation.turns.some(({ parts }) => LongIntegers.isRounded(codec.name, parts) || LongIntegers.isResultRounded(codec.name, parts))
   if (!isRounded) return conversation
   const exact = LongIntegers.parseRecord(body.toString("utf8"))
   const again = exact === null ? null : codec.decodeRequest(exact)
