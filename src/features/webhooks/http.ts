@@ -130,17 +130,21 @@ export const layer = HttpApiBuilder.group(Surface.make(WebhooksGroup), "webhooks
     }
     const requested = input.enabled ?? input.active
     const enabled = requested === undefined ? undefined : Boolean(requested)
-    const webhook = yield* locked(Effect.flatMap(Effect.tap(find(id), (standing) => stays(standing, input)), (standing) => Effect.flatMap(now, (at) => store.change(id, {
-      ...(input.url === undefined ? {} : { url: Redacted.make(input.url) }),
-      ...(input.events === undefined ? {} : { events: input.events }),
-      ...(input.secret === undefined ? {} : { secret: Redacted.make(input.secret) }),
-      ...(input.description === undefined ? {} : { description: input.description }),
-      ...(input.kind === undefined ? {} : { kind }),
-      ...(input.metadata === undefined ? {} : { metadata: sealed(metadataAfter(standing)) }),
-      ...(enabled === undefined ? {} : { enabled }),
-      // Switched on again after its receiver was mended: the next failure is the first.
-      ...(enabled === true ? { failureCount: 0 } : {})
-    }, at))))
+    const webhook = yield* locked(Effect.gen(function*() {
+      const standing = yield* find(id)
+      yield* stays(standing, input)
+      return yield* store.change(id, {
+        ...(input.url === undefined ? {} : { url: Redacted.make(input.url) }),
+        ...(input.events === undefined ? {} : { events: input.events }),
+        ...(input.secret === undefined ? {} : { secret: Redacted.make(input.secret) }),
+        ...(input.description === undefined ? {} : { description: input.description }),
+        ...(input.kind === undefined ? {} : { kind }),
+        ...(input.metadata === undefined ? {} : { metadata: sealed(metadataAfter(standing)) }),
+        ...(enabled === undefined ? {} : { enabled }),
+        // Switched on again after its receiver was mended: the next failure is the first.
+        ...(enabled === true ? { failureCount: 0 } : {})
+      }, yield* now)
+    }))
     if (webhook === null) return yield* missing
     yield* webhooks.refresh
     yield* note("webhook.updated", webhook)
