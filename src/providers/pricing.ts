@@ -14,15 +14,6 @@ export interface PricingView {
   readonly synced: ReadonlyMap<string, unknown>
 }
 
-/** A price in USD per 1,000,000 tokens; cached and cache_creation default to input, reasoning to output. */
-export interface TokenPrice {
-  readonly input: number
-  readonly output: number
-  readonly cached: number
-  readonly reasoning: number
-  readonly cache_creation: number
-}
-
 export type PriceMap = Readonly<Record<string, Readonly<Record<string, Price>>>>
 
 const amounts = [
@@ -109,19 +100,6 @@ export const makePricer = (view: PricingView): (provider: string, model: string)
     }
     remembered.set(key, price)
     return price
-  }
-}
-
-/** Missing input and output cost nothing; cached and cache_creation default to input, reasoning to output. */
-export const tokenPrice = (price: Price | null): TokenPrice => {
-  const input = price?.input ?? 0
-  const output = price?.output ?? 0
-  return {
-    input,
-    output,
-    cached: price?.cached ?? input,
-    reasoning: price?.reasoning ?? output,
-    cache_creation: price?.cache_creation ?? input
   }
 }
 

@@ -106,7 +106,3 @@ export const explain = (strategy: string, order: Pick<Order, "order" | "skipped"
 /** What a client may know of the candidates left out (`error.diagnostics.excluded`): no execution keys, no details. */
 export const excludedOf = (trace: Trace): ReadonlyArray<{ readonly provider: string; readonly model: string; readonly reason: string }> =>
   trace.entries.flatMap((entry) => entry.outcome === "skipped" ? [{ provider: entry.provider, model: entry.model, reason: entry.reason }] : [])
-
-/** Value of X-Gateway-Decision; `strategy` is a combo's strategy, or `single`. */
-export const decisionHeader = (strategy: string, providerAlias: string, latencyMs: number): string =>
-  `strategy=${strategy}; provider=${providerAlias}; latency_ms=${Math.max(0, Math.round(latencyMs))}`

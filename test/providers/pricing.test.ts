@@ -56,11 +56,6 @@ describe("the price of a model", () => {
     expect(Pricing.priceOf(view({ "acme/free-form": null }), "acme", "free-form")).toBeNull()
   })
 
-  it("fills cached and cache_creation from input, reasoning from output, and nothing from nothing", () => {
-    expect(Pricing.tokenPrice({ input: 1, output: 4 })).toEqual({ input: 1, output: 4, cached: 1, reasoning: 4, cache_creation: 1 })
-    expect(Pricing.tokenPrice(null)).toEqual({ input: 0, output: 0, cached: 0, reasoning: 0, cache_creation: 0 })
-  })
-
   it("is remembered by a pricer, misses included", () => {
     const price = Pricing.makePricer(view())
     expect(price("acme", "small")).toBe(price("acme", "small"))

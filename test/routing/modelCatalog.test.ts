@@ -195,21 +195,6 @@ describe("the shorter lists", () => {
     expect(["ac/small", "acme/small", "team", "fast"].map(find)).toEqual(["ac/small", "acme/small", "team", "fast"])
     expect(find("solo/shared")).toBeNull()
   })
-
-  it("GET /v1beta/models holds the chat models in the native list format", () => {
-    const { models } = ModelCatalog.generateContentModels(listed({ prefixMode: "canonical" }))
-    expect(models.find((one) => one.name === "models/thinkers/claude-thinks")).toEqual({
-      name: "models/thinkers/claude-thinks",
-      displayName: "CLAUDE-THINKS",
-      description: "CLAUDE-THINKS",
-      supportedGenerationMethods: ["generateContent"],
-      inputTokenLimit: 100_000,
-      outputTokenLimit: 10_000,
-      thinking: true
-    })
-    expect(models.find((one) => one.name === "models/mine/org/model")).toMatchObject({ inputTokenLimit: 128_000, outputTokenLimit: 1000 })
-    expect(models.some((one) => one.name === "models/acme/vectors")).toBe(false)
-  })
 })
 
 describe("GET /api/models/catalog", () => {

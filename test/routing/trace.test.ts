@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import type { Candidate } from "#src/routing/models/candidate.ts"
-import { decisionHeader, excludedOf, explain, maxTraceEntries } from "#src/routing/trace.ts"
+import { excludedOf, explain, maxTraceEntries } from "#src/routing/trace.ts"
 import { strategies } from "#src/routing/strategies/index.ts"
 import { now, worldOf } from "#test/routing/strategies/world.ts"
 
@@ -50,10 +50,5 @@ describe("the trace of a request", () => {
 
   it("shows a client no execution key and no detail", () => {
     expect(excludedOf(explain("priority", order, []))).toEqual([{ provider: "ac", model: "acme/m", reason: "connection-cooldown" }])
-  })
-
-  it("has one line for the header", () => {
-    expect(decisionHeader("round-robin", "ac", 12.6)).toBe("strategy=round-robin; provider=ac; latency_ms=13")
-    expect(decisionHeader("single", "ac", -1)).toBe("strategy=single; provider=ac; latency_ms=0")
   })
 })

@@ -252,16 +252,3 @@ export const managementCatalog = (view: CatalogView): Readonly<Record<string, Ca
   }
   return catalog
 }
-
-/** GET /v1beta/models: the chat entries in the native generative-model list format. */
-export const generateContentModels = (entries: ReadonlyArray<ModelEntry>) => ({
-  models: ofType(entries, "chat").map((entry) => ({
-    name: `models/${entry.id}`,
-    displayName: entry.name ?? entry.id,
-    description: entry.name ?? entry.id,
-    supportedGenerationMethods: ["generateContent"],
-    inputTokenLimit: entry.context_length ?? 128_000,
-    outputTokenLimit: entry.max_output_tokens ?? 8192,
-    ...(entry.capabilities?.["reasoning"] === true ? { thinking: true } : {})
-  }))
-})

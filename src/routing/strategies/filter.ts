@@ -110,10 +110,3 @@ export const filter = (candidates: ReadonlyArray<Candidate>, config: ComboConfig
   }
   return filtered
 }
-
-/** The moment (ms since the epoch) at which the first of the skipped may be asked again; null when none says. */
-export const earliestReturn = (skipped: ReadonlyArray<Skipped>): number | null => {
-  let earliest: number | null = null
-  for (const { unavailable: { until } } of skipped) if (until !== null && (earliest === null || until < earliest)) earliest = until
-  return earliest
-}

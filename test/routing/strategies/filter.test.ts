@@ -1,7 +1,6 @@
 import { describe, expect } from "vitest"
 import { it } from "@effect/vitest"
-import type { Candidate } from "#src/routing/models/candidate.ts"
-import { earliestReturn, filter } from "#src/routing/strategies/filter.ts"
+import { filter } from "#src/routing/strategies/filter.ts"
 import { keysOf, now, worldOf } from "#test/routing/strategies/world.ts"
 
 const noNeeds = { tools: false, vision: false, structuredOutput: false }
@@ -12,16 +11,11 @@ describe("the shared filter", () => {
     expect(filter(world.candidates, {}, world.moment()).available).toBe(world.candidates)
   })
 
-  it("leaves out who is unavailable, with reason and time, and says when the first comes back", () => {
+  it("leaves out who is unavailable, with reason and time", () => {
     const world = worldOf([{ key: "a", down: true }, { key: "b" }])
-    const later = { reason: "inactive" as const, until: now + 9_000, detail: "x" }
     const made = filter(world.candidates, {}, world.moment())
     expect(keysOf(made.available)).toEqual(["b"])
     expect(made.skipped[0]?.unavailable).toEqual({ reason: "connection-cooldown", until: now + 1_000, detail: "cooling" })
-    expect(earliestReturn(made.skipped)).toBe(now + 1_000)
-    const others = [later, { ...later, until: null }].map((unavailable) => ({ candidate: world.candidates[1] as Candidate, unavailable }))
-    expect(earliestReturn([...others, ...made.skipped, ...others])).toBe(now + 1_000)
-    expect(earliestReturn([])).toBeNull()
   })
 
   it("requires a known and large enough context window when strict, even when nobody has one", () => {
