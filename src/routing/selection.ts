@@ -6,7 +6,7 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 import type { Candidate, Memory, Moment, Order } from "#src/routing/models/candidate.ts"
 import { strategies } from "#src/routing/strategies/index.ts"
-import { all, narrow, notAllowed } from "#src/routing/strategies/filter.ts"
+import { all, narrow } from "#src/routing/strategies/filter.ts"
 
 export const selectionStrategies = [
   "priority", "weighted", "fill-first", "round-robin", "p2c", "random", "least-used", "cost-optimized", "strict-random"
@@ -77,11 +77,9 @@ export const wholeOf = (targets: ReadonlyArray<Target>): Order => {
 export const candidatesOf = (targets: ReadonlyArray<Target>): ReadonlyArray<Candidate> => wholeOf(targets).order
 
 const allFree = (targets: ReadonlyArray<Target>, moment: Moment): boolean => {
-  const allowed = moment.hints?.allowed
   for (let i = 0; i < targets.length; i++) {
     const target = targets[i] as Target
     if (moment.unavailable(target) !== null) return false
-    if (allowed !== undefined && !allowed(target)) return false
   }
   return true
 }
@@ -108,11 +106,7 @@ const selected = (
   moment: Moment,
   { pinned, preferred }: SelectionWishes
 ): Order => {
-  const allowed = moment.hints?.allowed
-  let left = all(candidates)
-  if (allowed !== undefined) left = narrow(left, ({ target }) => allowed(target) ? null : notAllowed)
-  left = narrow(left, ({ target }) => moment.unavailable(target))
-  const { available, skipped } = left
+  const { available, skipped } = narrow(all(candidates), ({ target }) => moment.unavailable(target))
   if (available.length === 0) return { order: available, skipped, memory }
   const own = pinned === null ? undefined : available.find(({ target }) => target.connection?.id === pinned)
   // A session that has its connection takes no other request's turn.

@@ -30,11 +30,6 @@ const pooled = (available: ReadonlyArray<Candidate>, config: ComboConfig, moment
     pool = narrow(pool, (candidate) =>
       inPool(candidate, candidatePool) ? null : { reason: "excluded", until: null, detail: "Not in candidatePool." }, "pool")
   }
-  const excluded = moment.hints?.excluded
-  if (excluded !== undefined) {
-    pool = narrow(pool, (candidate) =>
-      excluded(candidate) ? { reason: "excluded", until: null, detail: "Excluded for this key." } : null, "excluded")
-  }
   return withinSla(withinBudget(pool, config, moment), config, moment)
 }
 

@@ -108,7 +108,8 @@ const readers: Readonly<Record<Factor, (candidate: Candidate, pool: Pool) => num
     for (const { resetsAt } of moment.quota(target)) most = Math.max(most, resetUrgency(resetsAt, weekMs, moment.now))
     return most
   },
-  quality: ({ target }, { moment }) => clamp(moment.hints?.quality?.(target) ?? unknown)
+  // No measure of quality reaches this place: all are alike.
+  quality: () => unknown
 }
 
 const poolOf = (candidates: ReadonlyArray<Candidate>, moment: Moment): Pool => {

@@ -33,16 +33,8 @@ export type ModelTier = "fast" | "cheap" | "reliable" | "free" | "pro"
 
 /** What only some strategies ask for; absent = unknown, and never a reason to leave a candidate out. */
 export interface Hints {
-  /** False for a target that may not be used (key policy); the only hint that never fails open. */
-  readonly allowed?: (target: Target) => boolean
-  /** The key's own exclusions of automatic routing; fail open. */
-  readonly excluded?: (candidate: Candidate) => boolean
-  /** Most tokens the answer may have, as the client asked. */
-  readonly answerTokens?: number | null
   readonly category?: ModelCategory | null
   readonly tier?: ModelTier | null
-  /** Measured answer quality, 0 to 1; null without data. */
-  readonly quality?: (target: Target) => number | null
 }
 
 /** How long a request's prompt is. */

@@ -46,8 +46,6 @@ export const narrow = (from: Filtered, why: (candidate: Candidate) => Why | null
   return { available: kept, skipped: join(from.skipped, left), relaxed: from.relaxed }
 }
 
-export const notAllowed: Why = { reason: "not-allowed", until: null, detail: "The key may not use this target." }
-
 const contextReason = (needed: number, strict: boolean) => (candidate: Candidate): Why | null => {
   const window = candidate.contextWindow
   if (window === null) {
@@ -83,10 +81,7 @@ const lacksNothing = ({ capabilities }: Candidate): boolean =>
 
 /** The filter that all strategies share; when `available` is empty, `skipped` holds every candidate. */
 export const filter = (candidates: ReadonlyArray<Candidate>, config: ComboConfig, moment: Moment): Filtered => {
-  const { hints } = moment
   let filtered = all(candidates)
-  const allowed = hints?.allowed
-  if (allowed !== undefined) filtered = narrow(filtered, (candidate) => allowed(candidate.target) ? null : notAllowed)
   if ((moment.length ?? null) !== null) filtered = narrow(filtered, ({ contextWindow, target }) => overflowOf(target, contextWindow, moment))
   filtered = narrow(filtered, (candidate) => moment.unavailable(candidate.target))
   const context = config.contextRequirements

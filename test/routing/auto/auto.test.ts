@@ -172,14 +172,6 @@ describe("pools", () => {
     expect(order(specs, { candidatePool: [] }).order.length).toBe(2)
     expect(order(specs, { candidatePool: [] }).relaxed).toBeUndefined()
   })
-
-  it("leave out what the key excluded, unless that is everybody", () => {
-    const world = worldOf([{ key: "a" }, { key: "b" }])
-    const excluded = (keys: ReadonlyArray<string>) =>
-      auto.order(world.candidates, still, null, world.moment({ hints: { excluded: ({ executionKey }) => keys.includes(executionKey) } }))
-    expect(keysOf(excluded(["a"]).order)).toEqual(["b"])
-    expect(excluded(["a", "b"])).toMatchObject({ relaxed: ["excluded"], skipped: [] })
-  })
 })
 
 describe("self-healing", () => {

@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import { Strategy } from "#schemas/records/Combo.ts"
 import type { Memory } from "#src/routing/models/candidate.ts"
 import { memoryKey, strategies, type StrategyName } from "#src/routing/strategies/index.ts"
-import { Config, keysOf, Pool, poolWorld, seeded, worldOf } from "#test/routing/strategies/world.ts"
+import { Config, keysOf, Pool, poolWorld, seeded } from "#test/routing/strategies/world.ts"
 
 const names = Object.keys(strategies) as ReadonlyArray<StrategyName>
 const Seed = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
@@ -67,13 +67,5 @@ describe.each(names)("strategy %s", (name) => {
     const made = logic.order(world.candidates, config, memory, world.moment({ session: "s" }))
     expect(made.order.length + made.skipped.length).toBe(pool.length)
     if (made.order[0] !== undefined) logic.succeeded(made.order[0], config, memory, world.moment({ session: "s" }))
-  })
-
-  it("tells of a target that may not be used, and never asks it", () => {
-    const world = worldOf([{ key: "a" }, { key: "b" }])
-    const hints = { allowed: () => false }
-    const made = logic.order(world.candidates, {}, null, world.moment({ hints }))
-    expect(made.order).toEqual([])
-    expect(made.skipped.map(({ unavailable }) => unavailable.reason)).toEqual(["not-allowed", "not-allowed"])
   })
 })

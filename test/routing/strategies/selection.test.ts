@@ -69,13 +69,6 @@ describe("connections of one provider", () => {
     expect(firsts).toEqual(["a", "a", "a", "b", "b", "b"])
   })
 
-  it("that the key may not use are never asked, also in the usual case", () => {
-    const world = worldOf([{ key: "a" }, { key: "b" }])
-    const made = select(world.targets, settings(), null, world.moment({ hints: { allowed: ({ connection }) => connection?.id === "b" } }))
-    expect(keysOf(made.order)).toEqual(["b"])
-    expect(made.skipped[0]?.unavailable.reason).toBe("not-allowed")
-  })
-
   it("of no connection at all are one target of the provider", () => {
     const world = worldOf([{ key: "a" }])
     const open = [{ ...world.targets[0] as Target, connection: null }]

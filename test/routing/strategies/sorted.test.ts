@@ -51,9 +51,13 @@ describe("by use and price", () => {
     const target = { ...worldOf([{ key: "a" }]).targets[0] as Candidate["target"], price: { input: 1, output: 10, long: { above: 1_000, input: 2, output: 20 } } }
     expect(blendedPrice(target, 1_000)).toBeCloseTo(4.6)
     expect(blendedPrice(target, 1_001)).toBeCloseTo(9.2)
-    expect(estimatedCost(target, 1_000, 500)).toBeCloseTo((1_000 + 5_000) / 1e6)
-    expect(estimatedCost({ ...target, maxOutputTokens: 100 }, 1_000, null)).toBeCloseTo((1_000 + 1_000) / 1e6)
-    expect(estimatedCost({ ...target, price: null }, 1_000, null)).toBe(0)
+  })
+
+  it("a request is expected to cost its prompt and an answer of 1,000 tokens, or of as many as the model can give", () => {
+    const target = { ...worldOf([{ key: "a" }]).targets[0] as Candidate["target"], price: { input: 1, output: 10 } }
+    expect(estimatedCost(target, 1_000)).toBeCloseTo((1_000 + 10_000) / 1e6, 8)
+    expect(estimatedCost({ ...target, maxOutputTokens: 100 }, 1_000)).toBeCloseTo((1_000 + 1_000) / 1e6, 8)
+    expect(estimatedCost({ ...target, price: null }, 1_000)).toBe(0)
   })
 
   it("quota-share empties plans together, and counts what is running", () => {
