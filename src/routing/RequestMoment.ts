@@ -3,7 +3,7 @@ import type { Quotas } from "#src/routing/ports/Quotas.ts"
 import { type Resilience, stricter, type TargetHealth, type Unavailable } from "#actors/request/ports/Resilience.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
-import type { Hints, Moment, PromptLength, QuotaWindow } from "#src/routing/models/candidate.ts"
+import type { Moment, PromptLength, QuotaWindow, Wanted } from "#src/routing/models/candidate.ts"
 
 /** What of a request a strategy may want to know; estimates. */
 export type About = Pick<Moment, "promptTokens" | "promptPrefix" | "needs">
@@ -39,16 +39,18 @@ export interface Asking {
 export class RequestMoment implements Moment {
   readonly session: string | null
   readonly length: PromptLength | null
+  readonly wanted: Wanted | null
   private readonly sources: MomentSources
   private readonly asking: Asking
   /** The cut-offs of quota windows count for this key. */
   private readonly guarded: boolean
   private about: About | null = null
 
-  constructor(sources: MomentSources, asking: Asking, session: string | null, length: PromptLength | null = null) {
+  constructor(sources: MomentSources, asking: Asking, session: string | null, length: PromptLength | null = null, wanted: Wanted | null = null) {
     const { key } = asking
     this.session = session
     this.length = length
+    this.wanted = wanted
     this.sources = sources
     this.asking = asking
     this.guarded = sources.quotas.known() && (key === null || !key.policy.scopes.includes(bypassScope))
@@ -99,19 +101,3 @@ export class RequestMoment implements Moment {
     return this.about ??= this.asking.prompt.about()
   }
 }
-
-/** The same moment with further hints; its members are named one by one, as a spread would lose those of a class. */
-export const withHints = (moment: Moment, hints: Hints): Moment => ({
-  now: moment.now,
-  session: moment.session,
-  keyId: moment.keyId,
-  random: moment.random,
-  unavailable: (target) => moment.unavailable(target),
-  health: (target) => moment.health(target),
-  quota: (target) => moment.quota(target),
-  promptTokens: moment.promptTokens,
-  promptPrefix: moment.promptPrefix,
-  needs: moment.needs,
-  length: moment.length ?? null,
-  hints: { ...moment.hints, ...hints }
-})

@@ -11,10 +11,10 @@ import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Combo, ComboConfig } from "#schemas/records/Combo.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
-import { automaticCombos, isAutomatic } from "#src/routing/auto/combo.ts"
+import { automaticCombos, isAutomatic, wantedOf } from "#src/routing/auto/combo.ts"
 import { type AutoHeaders, withHeaders } from "#src/routing/auto/headers.ts"
 import { emptiedByBudget } from "#src/routing/auto/budget.ts"
-import type { Candidate, Moment, Order, Skipped } from "#src/routing/models/candidate.ts"
+import type { Candidate, Moment, Order, Skipped, Wanted } from "#src/routing/models/candidate.ts"
 import { Accounts } from "#src/routing/combos/Accounts.ts"
 import { arrange, type ComboPlacement } from "#src/routing/combos/arrange.ts"
 import { type CompleteConfig, makeConfigs } from "#src/routing/combos/config.ts"
@@ -172,7 +172,8 @@ export const makeRouter = (options: RouterOptions): Router => {
       : { targets: preferredFirst(targets, preferredConnections), forbidden }
   }
 
-  const momentOf = (question: Question, session: string | null, length: Moment["length"]): Moment => new RequestMoment(options, question, session, length)
+  const momentOf = (question: Question, session: string | null, length: Moment["length"], wanted: Wanted | null = null): Moment =>
+    new RequestMoment(options, question, session, length, wanted)
 
   /** Nothing is learned of an answer. */
   const learnsNothing = selection.strategy === "fill-first" && selection.sessionAffinityTtlMs === 0
@@ -223,7 +224,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     const expansion = expansionOf(combo, key, face, granted)
     const own = configOf(combo)
     const session = own.disableSessionStickiness ? null : question.session
-    const moment = momentOf(question, session, ContextWindow.checkOf(combo, question.length ?? null))
+    const moment = momentOf(question, session, ContextWindow.checkOf(combo, question.length ?? null), wantedOf(combo))
     const chaos = key !== null && key.policy.chaosModeEnabled
     const config = (one: Combo): ComboConfig => withHeaders(configOf(one), headers, chaos)
     const rank = (one: Combo, candidates: ReadonlyArray<Candidate>): Order => {

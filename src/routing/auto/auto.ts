@@ -5,6 +5,7 @@
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 import type { Candidate, Memory, Moment } from "#src/routing/models/candidate.ts"
 import { withinBudget } from "#src/routing/auto/budget.ts"
+import { withinChannel } from "#src/routing/auto/channel.ts"
 import { badScore, exclusionsIn, next } from "#src/routing/auto/exclusions.ts"
 import { scored } from "#src/routing/auto/factors.ts"
 import { weightsOf } from "#src/routing/auto/packs.ts"
@@ -30,6 +31,8 @@ const pooled = (available: ReadonlyArray<Candidate>, config: ComboConfig, moment
     pool = narrow(pool, (candidate) =>
       inPool(candidate, candidatePool) ? null : { reason: "excluded", until: null, detail: "Not in candidatePool." }, "pool")
   }
+  const { wanted = null } = moment
+  if (wanted !== null) pool = withinChannel(pool, wanted)
   return withinSla(withinBudget(pool, config, moment), config, moment)
 }
 

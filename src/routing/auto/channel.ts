@@ -1,15 +1,12 @@
 /** The ids of automatic routing (`auto`, `auto/<variant>`, `auto/<category>[:<tier>]`) and what each asks for. */
-import { withHints } from "#src/routing/RequestMoment.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
-import type { Candidate, ModelCategory, Moment, Skipped, ModelTier } from "#src/routing/models/candidate.ts"
-import { all, narrow } from "#src/routing/strategies/filter.ts"
+import type { Candidate, ModelCategory, ModelTier, Skipped, Wanted } from "#src/routing/models/candidate.ts"
+import { type Filtered, narrow } from "#src/routing/strategies/filter.ts"
 import { blendedPrice } from "#src/routing/strategies/price.ts"
 
-export interface Channel {
+export interface Channel extends Wanted {
   /** What stands behind `auto/`; "" for `auto` itself. */
   readonly name: string
-  readonly category: ModelCategory | null
-  readonly tier: ModelTier | null
   readonly config: ComboConfig
   /** Only for keys with chaosModeEnabled. */
   readonly chaos: boolean
@@ -94,8 +91,8 @@ const outside = (name: string): Skipped["unavailable"] => ({ reason: "excluded",
  * The candidates of a channel: category first, then tier, each only while a candidate remains (a filter that leaves none is not
  * applied, and `relaxed` names it). A model of unknown capabilities stays only when no known one fits.
  */
-export const poolOf = (candidates: ReadonlyArray<Candidate>, { category, tier }: Pick<Channel, "category" | "tier">) => {
-  let pool = all(candidates)
+export const withinChannel = (from: Filtered, { category, tier }: Wanted): Filtered => {
+  let pool = from
   if (category !== null) {
     const sure = pool.available.some((candidate) => fitsCategory(candidate, category) === "yes")
     pool = narrow(pool, (candidate) => {
@@ -105,7 +102,3 @@ export const poolOf = (candidates: ReadonlyArray<Candidate>, { category, tier }:
   }
   return tier === null ? pool : narrow(pool, (candidate) => fitsTier(candidate, tier) ? null : outside(`tier ${tier}`), "pool")
 }
-
-/** The moment with what a channel asks for. */
-export const withChannel = (moment: Moment, { category, tier }: Pick<Channel, "category" | "tier">): Moment =>
-  category === null && tier === null ? moment : withHints(moment, { category, tier })

@@ -5,6 +5,7 @@ import type { Combo, ModelStep } from "#schemas/records/Combo.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 import { type Channel, channelOf, fitsCategory } from "#src/routing/auto/channel.ts"
+import type { Wanted } from "#src/routing/models/candidate.ts"
 import * as SearchPool from "#src/routing/searchPool.ts"
 import * as WebFetchPool from "#src/routing/webFetchPool.ts"
 
@@ -12,6 +13,9 @@ const idPrefix = "auto:"
 
 /** Made here, and stored nowhere. */
 export const isAutomatic = ({ id }: Combo): boolean => id.startsWith(idPrefix)
+
+/** What the id of such a combo wants of its candidates; null for every other combo. */
+export const wantedOf = (combo: Combo): Wanted | null => isAutomatic(combo) ? channelOf(combo.name) : null
 
 export interface Options {
   readonly snapshot: Snapshot

@@ -65,9 +65,9 @@ const tierAffinity = ({ tags, target }: Candidate, tier: ModelTier | null): numb
 }
 
 /** Share of what the request needs that the model is known to have. */
-const taskFit = (candidate: Candidate, { hints, needs }: Moment): number => {
+const taskFit = (candidate: Candidate, { needs, wanted }: Moment): number => {
   const { capabilities } = candidate
-  const category = hints?.category ?? null
+  const category = wanted?.category ?? null
   const categoryFit = category === null ? null : fitsCategory(candidate, category)
   let asked = categoryFit === null ? 0 : 1
   let met = categoryFit === null ? 0 : categoryFit === "yes" ? 1 : categoryFit === "unknown" ? unknown : 0
@@ -87,9 +87,9 @@ const readers: Readonly<Record<Factor, (candidate: Candidate, pool: Pool) => num
   taskFit: (candidate, { moment }) => taskFit(candidate, moment),
   stability: ({ target }, { moment }) => 1 - clamp(moment.health(target).errorRate ?? 0),
   tierPriority,
-  tierAffinity: (candidate, { moment }) => tierAffinity(candidate, moment.hints?.tier ?? null),
+  tierAffinity: (candidate, { moment }) => tierAffinity(candidate, moment.wanted?.tier ?? null),
   specificityMatch: ({ tags }, { moment }) => {
-    const category = moment.hints?.category ?? null
+    const category = moment.wanted?.category ?? null
     return category === null || tags.length === 0 ? unknown : tags.includes(category) ? 1 : 0
   },
   contextAffinity: ({ contextWindow }, { moment }) => {

@@ -31,10 +31,10 @@ export type { QuotaWindow }
 export type ModelCategory = "coding" | "reasoning" | "vision" | "chat" | "multimodal"
 export type ModelTier = "fast" | "cheap" | "reliable" | "free" | "pro"
 
-/** What only some strategies ask for; absent = unknown, and never a reason to leave a candidate out. */
-export interface Hints {
-  readonly category?: ModelCategory | null
-  readonly tier?: ModelTier | null
+/** Which candidates an id of automatic routing wants; null = any. */
+export interface Wanted {
+  readonly category: ModelCategory | null
+  readonly tier: ModelTier | null
 }
 
 /** How long a request's prompt is. */
@@ -63,7 +63,8 @@ export interface Moment {
   readonly keyId: string | null
   /** Absent or null = not checked. */
   readonly length?: PromptLength | null
-  readonly hints?: Hints
+  /** Absent or null = any candidate. */
+  readonly wanted?: Wanted | null
 }
 
 /** Memory of a strategy between requests; opaque to all other code, JSON values only. */

@@ -3,9 +3,10 @@ import { it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 import type { Turn } from "#schemas/wire/conversation.ts"
-import { channelIds, channelOf, poolOf, withChannel } from "#src/routing/auto/channel.ts"
+import { channelIds, channelOf, withinChannel } from "#src/routing/auto/channel.ts"
 import { autoEffort, effortOf, shapeOf } from "#src/routing/auto/effort.ts"
 import { budgetOf, withHeaders } from "#src/routing/auto/headers.ts"
+import { all } from "#src/routing/strategies/filter.ts"
 import { keysOf, worldOf } from "#test/routing/strategies/world.ts"
 
 describe("X-Gateway-Mode, -Budget and -Budget-Fallback", () => {
@@ -68,7 +69,7 @@ describe("channels", () => {
       { key: "seeing", capabilities: ["vision"], price: 1 }, { key: "blind", capabilities: [], price: 0 }, { key: "unknown" },
       { key: "tagged", capabilities: [], tags: ["vision", "free"], price: 1 }
     ])
-    const pool = (category: "vision" | "reasoning" | null, tier: "free" | "pro" | "fast" | null) => poolOf(world.candidates, { category, tier })
+    const pool = (category: "vision" | "reasoning" | null, tier: "free" | "pro" | "fast" | null) => withinChannel(all(world.candidates), { category, tier })
     expect(keysOf(pool("vision", null).available)).toEqual(["seeing", "tagged"])
     expect(keysOf(pool("vision", "free").available)).toEqual(["tagged"])
     expect(keysOf(pool(null, "free").available)).toEqual(["blind", "tagged"])
@@ -77,13 +78,7 @@ describe("channels", () => {
     // Nobody is known to reason: the unknown one may.
     expect(keysOf(pool("reasoning", null).available)).toEqual(["unknown"])
     const blind = worldOf([{ key: "a", capabilities: [] }])
-    expect(poolOf(blind.candidates, { category: "vision", tier: null })).toMatchObject({ available: blind.candidates, relaxed: ["pool"] })
-  })
-
-  it("are told to the factors", () => {
-    const moment = worldOf([]).moment()
-    expect(withChannel(moment, { category: null, tier: null })).toBe(moment)
-    expect(withChannel(moment, { category: "coding", tier: "free" }).hints).toEqual({ category: "coding", tier: "free" })
+    expect(withinChannel(all(blind.candidates), { category: "vision", tier: null })).toMatchObject({ available: blind.candidates, relaxed: ["pool"] })
   })
 })
 
