@@ -62,11 +62,10 @@ describe("cost", () => {
     if (units < BigInt(Number.MAX_SAFE_INTEGER)) assert.strictEqual(BigInt(Cost.toUnits(Cost.sum(costs))), units)
   })
 
-  it("prices reasoning once when it is inside the output, and beside it when it is not", () => {
+  it("prices reasoning once, at its own price", () => {
     const tokens = { ...none, tokensOut: 100, tokensReasoning: 40 }
     const price = { output: 10, reasoning: 20 }
     assert.strictEqual(Cost.formatCost(Cost.cost(tokens, price)), "0.0014000000")
-    assert.strictEqual(Cost.formatCost(Cost.cost(tokens, price, Cost.VENDOR_CONVENTION.generateContent)), "0.0018000000")
   })
 
   it("takes the input price for absent cache prices and the output price for absent reasoning", () => {
@@ -97,7 +96,7 @@ describe("cost", () => {
     assert.strictEqual(Cost.cost({ ...none, tokensIn: 1000, tier: "flex" }, price), 0.0005)
     assert.strictEqual(Cost.cost({ ...none, tokensIn: 2000, tokensOut: 100, tier: "flex" }, price), 0.0022)
     assert.strictEqual(Cost.cost({ ...none, tokensIn: 1000, tier: "priority" }, price), 0.001)
-    assert.strictEqual(Cost.cost({ ...none, tier: "flex" }, price, Cost.LEDGER_CONVENTION, { image: 1 }), 0.5)
+    assert.strictEqual(Cost.cost({ ...none, tier: "flex" }, price, { image: 1 }), 0.5)
   })
 
   it("adds units to tokens, at the price of each unit", () => {
@@ -108,15 +107,15 @@ describe("cost", () => {
     }
     const each = { image: 0.08, second: 0.00015, character: 0.015, page: 0.006, search_unit: 0.004, query: 0.025, document: 0.00006, request: 0.01 }
     for (const [name, usd] of Object.entries(each)) {
-      assert.strictEqual(Cost.cost(none, price, Cost.LEDGER_CONVENTION, { [name]: units[name as keyof typeof units] }), usd)
+      assert.strictEqual(Cost.cost(none, price, { [name]: units[name as keyof typeof units] }), usd)
     }
-    assert.strictEqual(Cost.formatCost(Cost.cost({ ...none, tokensIn: 1_000 }, price, Cost.LEDGER_CONVENTION, units)), Cost.formatCost(Cost.sum([0.001, ...Object.values(each)])))
-    assert.strictEqual(Cost.cost(none, { per_image: 1 }, Cost.LEDGER_CONVENTION, { page: 3 }), 0)
-    assert.strictEqual(Cost.cost(none, null, Cost.LEDGER_CONVENTION, units), 0)
+    assert.strictEqual(Cost.formatCost(Cost.cost({ ...none, tokensIn: 1_000 }, price, units)), Cost.formatCost(Cost.sum([0.001, ...Object.values(each)])))
+    assert.strictEqual(Cost.cost(none, { per_image: 1 }, { page: 3 }), 0)
+    assert.strictEqual(Cost.cost(none, null, units), 0)
   })
 
   it.prop("is never negative, NaN or infinite, whatever units an upstream reports", [Schema.Number, Schema.Number, Tokens], ([amount, price, tokens]) => {
-    const cost = Cost.cost(tokens, { input: 1, per_image: price }, Cost.LEDGER_CONVENTION, { image: amount })
+    const cost = Cost.cost(tokens, { input: 1, per_image: price }, { image: amount })
     assert.isTrue(Number.isFinite(cost) && cost >= 0)
   }, { arbitrary: { runs: 500 } })
 

@@ -1,4 +1,4 @@
-/** The Accounting port: the cost formula over the ledger's conventions, and the tokenizer. */
+/** The Accounting port: the cost formula over the ledger's token fields, and the tokenizer. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -16,7 +16,7 @@ export const make = (estimate: (text: string) => number) => Accounting.of({
     tokensCacheCreation: usage.cacheCreation,
     tokensReasoning: usage.reasoning,
     tier: usage.tier
-  }, target.price, Cost.LEDGER_CONVENTION, units),
+  }, target.price, units),
   estimate
 })
 

@@ -5,40 +5,17 @@
 import type { Price, ServiceTier } from "#schemas/Provider.ts"
 import * as Units from "#schemas/records/Units.ts"
 
-/** The token fields of a ledger row. */
+/** The token fields of a ledger row, which are totals whatever the vendor's form was. */
 export interface Tokens {
+  /** With the cache's reads and writes. */
   readonly tokensIn: number
+  /** With the reasoning. */
   readonly tokensOut: number
   readonly tokensCacheRead: number
   readonly tokensCacheCreation: number
   readonly tokensReasoning: number
   /** Of the vendor's service; absent = the standard one. */
   readonly tier?: ServiceTier | undefined
-}
-
-/** Which counts contain which; what is contained is subtracted first, so that no token is paid for twice. */
-export interface Convention {
-  /** tokensOut contains tokensReasoning. */
-  readonly reasoningInOutput: boolean
-  /** tokensIn contains tokensCacheRead. */
-  readonly cacheReadInInput: boolean
-  /** tokensIn contains tokensCacheCreation. */
-  readonly cacheCreationInInput: boolean
-}
-
-/** How ledger rows count, whatever the vendor's form was: totals include reasoning and cache tokens. */
-export const LEDGER_CONVENTION: Convention = { reasoningInOutput: true, cacheReadInInput: true, cacheCreationInInput: true }
-
-/**
- * How each wire format's own usage object counts, as its vendor sends it: only `generateContent` counts thoughts beside the
- * candidates, only `messages` counts cache reads and writes beside the input.
- */
-export const VENDOR_CONVENTION: Readonly<Record<"chat" | "messages" | "responses" | "generateContent" | "local", Convention>> = {
-  chat: LEDGER_CONVENTION,
-  messages: { reasoningInOutput: true, cacheReadInInput: false, cacheCreationInInput: false },
-  responses: LEDGER_CONVENTION,
-  generateContent: { reasoningInOutput: false, cacheReadInInput: true, cacheCreationInInput: true },
-  local: LEDGER_CONVENTION
 }
 
 /** The parts of a cost, pico-USD (1e-12 USD). */
@@ -68,19 +45,16 @@ interface Split {
   readonly reasoning: number
 }
 
-/** Disjoint token counts. */
-const split = (tokens: Tokens, convention: Convention): Split => {
+/** Disjoint token counts: what a total contains is subtracted first, so that no token is paid for twice. */
+const split = (tokens: Tokens): Split => {
   const cacheRead = count(tokens.tokensCacheRead)
   const cacheCreation = count(tokens.tokensCacheCreation)
   const reasoning = count(tokens.tokensReasoning)
   return {
-    input: Math.max(
-      0,
-      count(tokens.tokensIn) - (convention.cacheReadInInput ? cacheRead : 0) - (convention.cacheCreationInInput ? cacheCreation : 0)
-    ),
+    input: Math.max(0, count(tokens.tokensIn) - cacheRead - cacheCreation),
     cacheRead,
     cacheCreation,
-    output: Math.max(0, count(tokens.tokensOut) - (convention.reasoningInOutput ? reasoning : 0)),
+    output: Math.max(0, count(tokens.tokensOut) - reasoning),
     reasoning
   }
 }
@@ -106,8 +80,8 @@ const rates = (price: Price, { tier, tokensIn }: Tokens): Split => {
 }
 
 /** Each part exactly. */
-export const parts = (tokens: Tokens, price: Price, convention: Convention = LEDGER_CONVENTION): CostParts => {
-  const n = split(tokens, convention)
+export const parts = (tokens: Tokens, price: Price): CostParts => {
+  const n = split(tokens)
   const r = rates(price, tokens)
   return {
     input: BigInt(n.input) * BigInt(r.input),
@@ -119,16 +93,16 @@ export const parts = (tokens: Tokens, price: Price, convention: Convention = LED
 }
 
 /** USD with 10 decimals (half up); 0 without a price. Never negative, never NaN. */
-export const cost = (tokens: Tokens, price: Price | null, convention: Convention = LEDGER_CONVENTION, units: Units.Units | null = null): number => {
+export const cost = (tokens: Tokens, price: Price | null, units: Units.Units | null = null): number => {
   if (price === null) return 0
-  const n = split(tokens, convention)
+  const n = split(tokens)
   const r = rates(price, tokens)
   const beside = units === null ? 0 : Units.picoUsd(units, price)
   // Doubles are exact up to 2^53 pico-USD (9,007 USD); a larger bill takes the slow road.
   const pico = n.input * r.input + n.cacheRead * r.cacheRead + n.cacheCreation * r.cacheCreation + n.output * r.output + n.reasoning * r.reasoning
     + beside
   if (pico < Number.MAX_SAFE_INTEGER) return fromUnits(Math.floor((pico + PICO_PER_UNIT / 2) / PICO_PER_UNIT))
-  const p = parts(tokens, price, convention)
+  const p = parts(tokens, price)
   const exact = p.input + p.cacheRead + p.cacheCreation + p.output + p.reasoning + BigInt(beside)
   return fromUnits(Number((exact + BigInt(PICO_PER_UNIT / 2)) / BigInt(PICO_PER_UNIT)))
 }
