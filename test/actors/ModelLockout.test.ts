@@ -36,6 +36,16 @@ describe("a model lockout", () => {
     assert.isNull(succeed(null))
   })
 
+  it("of another node is heard: the later end of both holds, and one without failures is forgotten", () => {
+    const hear = (state: ModelLockout.State | null, until: number, failures = 2) => ModelLockout.step(state, { _tag: "Heard", until, failures, status: 429 }, on, 1_000)
+    const own = { until: 5_000, failures: 1, status: 503 }
+    assert.deepStrictEqual(hear(null, 3_000), [2_000, { until: 3_000, failures: 2, status: 429 }, []])
+    assert.deepStrictEqual(hear(own, 3_000), [4_000, { until: 5_000, failures: 2, status: 429 }, []])
+    assert.deepStrictEqual(hear(own, 9_000), [8_000, { until: 9_000, failures: 2, status: 429 }, []])
+    assert.strictEqual(hear(null, 400)[0], 0)
+    assert.deepStrictEqual(hear(own, 9_000, 0), [0, null, []])
+  })
+
   const Act = Schema.Struct({
     wait: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 400_000 })),
     status: Schema.Literals([200, 400, 404, 429, 500, 503])

@@ -29,6 +29,13 @@ describe("a provider breaker", () => {
     assert.deepStrictEqual([0, 1, 2, 3, 4].map((times) => ProviderBreaker.phaseOf(failing(times), settings, 0)), ["closed", "closed", "degraded", "degraded", "open"])
   })
 
+  it("counts failures in a row: an answer forgets those before it", () => {
+    const [reply, entered] = enter(failing(3), 0)
+    const [, state, intents] = end(entered, ticketOf(reply), "ok", 0)
+    assert.deepStrictEqual([state.failures, state.only, intents], [0, null, []])
+    assert.deepStrictEqual([failing(3, state), failing(4, state)].map((each) => ProviderBreaker.phaseOf(each, settings, 0)), ["degraded", "open"])
+  })
+
   it("counts 408, 500, 502, 503, 504 and the network, and nothing else", () => {
     const counted = []
     for (let status = 100; status < 600; status++) if (ProviderBreaker.counts(status, false)) counted.push(status)

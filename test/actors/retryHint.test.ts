@@ -42,6 +42,17 @@ describe("a retry hint", () => {
     expect(RetryHint.parse(status, headers, body, now)).toEqual(expected)
   })
 
+  it.each<[string, Readonly<Record<string, unknown>>, number | null]>([
+    ["RetryInfo among the details", { details: [null, "x", { reason: "RATE_LIMIT" }, { retryDelay: "soon" }, { retryDelay: "34.5s" }] }, 34_500],
+    ["resets_in_seconds", { resets_in_seconds: 90, resets_at: now / 1_000 + 5 }, 90_000],
+    ["resets_at in seconds", { resets_at: now / 1_000 + 30 }, 30_000],
+    ["resets_at in milliseconds", { resets_at: now + 30_000 }, 30_000],
+    ["a number that is no time", { resets_at: 30, resets_in_seconds: -1 }, null],
+    ["text where a number belongs", { resets_in_seconds: "90", details: "34s" }, null]
+  ])("reads an error object: %s", (_name, document, delayMs) => {
+    expect(RetryHint.parse(429, [], "", now, document)?.delayMs ?? null).toBe(delayMs)
+  })
+
   it("is always between 0 and 24 h, whatever the header says", () => {
     let seed = 7
     const random = () => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648

@@ -46,6 +46,24 @@ describe("the end of a probe", () => {
     assert.strictEqual(verdictOf({ ...missing, upstreamStatus: 500 }, missing.outcome, 0)?.status, 500)
   })
 
+  it("of a network failure is the network's, whatever status the answer began with", () => {
+    const networkOf = (outcome: Outcome) => verdictOf(endOf({ outcome, status: 0, opened: true, rejected: false }), outcome, 0)?.network
+    const outcomes: ReadonlyArray<Outcome> = ["gateway-timeout", "upstream-reset", "upstream-status", "parse-error", "completed"]
+    assert.deepStrictEqual(outcomes.map(networkOf), [true, true, false, false, false])
+  })
+
+  it("of an error inside a stream has the status of the error, of an answer that cannot be read 502", () => {
+    const inStream = { ...endOf({ outcome: "upstream-status", status: 200, opened: true, rejected: false }), error: Errors.make("rate_limit_exceeded", "slow down") }
+    assert.strictEqual(verdictOf(inStream, inStream.outcome, 0)?.status, 429)
+    assert.strictEqual(verdictOf({ ...inStream, outcome: "parse-error" }, "parse-error", 0)?.status, 502)
+    assert.strictEqual(verdictOf({ ...inStream, upstreamStatus: 503 }, inStream.outcome, 0)?.status, 503)
+  })
+
+  it("tells when the first content came, and when the answer ended, from the start of the call", () => {
+    const verdict = verdictOf({ ...endOf({ outcome: "completed", status: 200, opened: true, rejected: false }), firstContentAt: 1_250 }, "completed", 1_000)
+    assert.deepStrictEqual([verdict?.ttftMs, verdict?.latencyMs], [250, 1_500])
+  })
+
   it("a client that left says nothing, whatever its answer would have been", () => {
     const end = endOf({ outcome: "policy", status: 200, opened: true, rejected: true })
     assert.isNull(verdictOf(end, "client-abort", 0))

@@ -101,6 +101,21 @@ describe("a meter", () => {
     assert.strictEqual(Meter.transition(small, { type: "reserve", amount: 6 }, 0)[0].type, "reserved")
   })
 
+  it("is exhausted at its limit, and only short of what others hold before it", () => {
+    const at = (booked: number) => Meter.transition(drawn(Meter.make(window, 10, 0), 0, { booked }), { type: "reserve", amount: 1 }, 0)[0]
+    assert.deepStrictEqual([at(9), at(10), at(11)], [
+      { type: "refused", reason: "short" }, { type: "refused", reason: "exhausted" }, { type: "refused", reason: "exhausted" }
+    ])
+  })
+
+  it("what the ledger knew before it began is used and reported, and none of another window", () => {
+    const meter = drawn(Meter.make(window, 100, 0), 30)
+    const [reply, based] = Meter.transition(meter, { type: "base", start: meter.start, amount: 7 }, 0)
+    assert.deepStrictEqual([reply, based.total, based.reported, Meter.unreported(based)], [{ type: "done", crossed: false }, meter.total + 7, meter.reported + 7, Meter.unreported(meter)])
+    assert.deepStrictEqual(Meter.transition(meter, { type: "base", start: meter.start - 1, amount: 7 }, 0), [{ type: "done", crossed: false }, meter])
+    assert.deepStrictEqual(Meter.transition(meter, { type: "drawn", start: meter.start - 1, booked: 100, reported: 0, held: 0, heldUntil: 0, sent: 0 }, 0), [{ type: "done", crossed: false }, meter])
+  })
+
   it("a settle of yesterday's reservation changes nothing today", () => {
     const full = drawn(Meter.make(window, 10, 0), 10)
     const meter = Meter.transition(full, { type: "reserve", amount: 4 }, 0)[1]
