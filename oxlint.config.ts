@@ -52,7 +52,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/routing": pure("routing is pure: schemas, ports, formats and the registry only."),
   "src/providers": pure("the registry is data and pure rules."),
   "src/platform/server": {
-    may: [...effect, ...node, ...supervision, ...folder("src/platform/server"), ...folder("src/platform/structures"), "uWebSockets.js"],
+    may: [...effect, ...node, ...supervision, "#actors/SharedBytes.ts", ...folder("src/platform/server"), ...folder("src/platform/structures"), "uWebSockets.js"],
     why: "the front end knows no gateway: effect, uWebSockets.js, node and the table of loops only."
   },
   "src/platform/structures": platformRoom(),

@@ -1,4 +1,5 @@
 /** The answer of one attempt that is no stream: kept until it has ended, then read, held against the rules of its combo and judged. */
+import { SharedBytes } from "#actors/SharedBytes.ts"
 import type { AnswerFacts, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import { headerOf } from "#actors/request/ports/Upstream.ts"
 import type { PublicError } from "#schemas/errors.ts"
@@ -10,7 +11,6 @@ import * as AttemptFailure from "./attemptFailure.ts"
 import type { AttemptOptions } from "./attemptValues.ts"
 import { joinBytes } from "./bytes.ts"
 import { type Ask, Job } from "./Job.ts"
-import { LargeBody } from "./LargeBody.ts"
 import * as SpokenError from "#actors/request/spokenError.ts"
 
 /** Largest whole (not streamed) answer. An error that is large is judged by its status alone. */
@@ -43,7 +43,7 @@ export class WholeAnswer {
   /** All of them, once there are several. */
   #held: Array<Uint8Array> | null = null
   #bytes = 0
-  #large: LargeBody | null = null
+  #large: SharedBytes | null = null
   /** Null unless the upstream answers with jobs. */
   #job: Job | null = null
 
@@ -67,7 +67,7 @@ export class WholeAnswer {
     } else if (this.#bytes > maxAnswerBytes) {
       attempt.abort()
       attempt.fail("parse-error", AttemptFailure.tooLarge(attempt.options.target, maxAnswerBytes), !attempt.options.continues)
-    } else (this.#large ??= this.#beginLarge(attempt.headers)).push(chunk)
+    } else (this.#large ??= this.#beginLarge(attempt.headers)).append(chunk)
   }
 
   end(): void {
@@ -120,11 +120,14 @@ export class WholeAnswer {
     this.#large = null
   }
 
-  #beginLarge(headers: ReadonlyArray<string>): LargeBody {
-    const held = this.#chunks
+  #beginLarge(headers: ReadonlyArray<string>): SharedBytes {
+    const declared = Number(headerOf(headers, "content-length")) || 0
+    // A length below what came already is no length.
+    const large = new SharedBytes(declared >= this.#bytes ? Math.min(declared, maxAnswerBytes) : null)
+    for (const chunk of this.#chunks) large.append(chunk)
     this.#first = null
     this.#held = null
-    return new LargeBody(held, Math.min(Number(headerOf(headers, "content-length")) || 0, maxAnswerBytes))
+    return large
   }
 
   /** The reply says that its job is not over, or none came (null): the same attempt asks for it again, or gives it up. */

@@ -5,11 +5,11 @@
  * consumer asks; past a bound it stops reading from the socket.
  */
 import { Buffer } from "node:buffer"
+import { SharedBytes } from "#actors/SharedBytes.ts"
 import type { Arriving } from "#src/platform/server/uws/Arrivals.ts"
 import type { BodyOwner } from "./BodyOwner.ts"
 import { type BodyFlow, type BodySink, unguarded } from "./bodySink.ts"
 import { Dropping } from "./Dropping.ts"
-import { OnePiece } from "./OnePiece.ts"
 import { Overflow } from "./Overflow.ts"
 import { takeFirst } from "./takeFirst.ts"
 import type { BodyFailure } from "#src/platform/server/Exchange.ts"
@@ -42,7 +42,7 @@ export class BodyReader implements Arriving {
   /** What did not fit beside the chunks. */
   private overflow: Overflow | null = null
   /** Where a long body is put together. */
-  private place: OnePiece | null = null
+  private place: SharedBytes | null = null
   private whole: Uint8Array | undefined
   /** Bytes that are counted as held. */
   private counted = 0
@@ -372,7 +372,7 @@ export class BodyReader implements Arriving {
   /** Copies, because the native buffer is detached when its callback returns. */
   private keep(bytes: Uint8Array, isLast: boolean): void {
     if (this.place === null && this.held > SHARED_BYTES && this.declared !== 0 && this.waiting !== undefined && !this.pulling) {
-      this.place = new OnePiece(this.declared)
+      this.place = new SharedBytes(this.declared === -1 ? null : this.declared)
       for (const chunk of this.chunks ?? NO_CHUNKS) this.place.append(chunk)
       this.chunks = null
     }
