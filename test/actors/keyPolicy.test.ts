@@ -31,6 +31,11 @@ describe("policy checks of an inference call", () => {
     expect(admit({ accessSchedule: { ...schedule, enabled: false } })).toBe(200)
   })
 
+  it("a window begins with its first minute and ends before its last", () => {
+    const office = { enabled: true, from: "08:00", until: "17:00", days: [], tz: "UTC" }
+    expect(["07:59:59", "08:00:00", "16:59:59", "17:00:00"].map((time) => KeyPolicy.withinSchedule(office, Date.parse(`2026-11-21T${time}Z`)))).toEqual([false, true, true, false])
+  })
+
   it("a window past midnight belongs to the day it began", () => {
     const night = { enabled: true, from: "22:00", until: "06:00", days: [5], tz: "UTC" }
     expect(KeyPolicy.withinSchedule(night, Date.parse("2026-11-20T23:00:00Z"))).toBe(true)

@@ -196,6 +196,20 @@ describe("leases, whatever happens", () => {
     assert.deepStrictEqual([1_099, 1_100].map((now) => Lease.renew(state, claim, 100, now)[0]._tag), ["Held", "Stale"])
   })
 
+  it("a generation is drawn anew unless it comes from this life of the store and is above all that the owner had", () => {
+    const wish = { owner: "o", keyId: "k", keyPrint: "p", fits: ["c"], available: ["c"], ttlMs: 100 }
+    const draw = (state: Lease.State, drawn: { readonly epoch: string; readonly generation: number } | null, now: number) => Lease.acquire(state, { ...wish, drawn }, now)
+    const first = Lease.fresh("e")
+    for (const drawn of [null, { epoch: "former", generation: 9 }, { epoch: "e", generation: 0 }]) {
+      assert.deepStrictEqual(draw(first, drawn, 0)[0], { _tag: "Draw", epoch: "e", highest: 0 })
+    }
+    const expired = draw(first, { epoch: "e", generation: 5 }, 0)[1]
+    for (const drawn of [{ epoch: "e", generation: 4 }, { epoch: "e", generation: 5 }, { epoch: "former", generation: 6 }]) {
+      assert.deepStrictEqual(draw(expired, drawn, 200)[0], { _tag: "Draw", epoch: "e", highest: 5 })
+    }
+    assert.strictEqual(draw(expired, { epoch: "e", generation: 6 }, 200)[0]._tag, "Granted")
+  })
+
   it("an owner's highest generation is forgotten only after many others came", () => {
     let state = Lease.fresh("e")
     for (let i = 0; i <= Lease.rememberedOwners; i++) {

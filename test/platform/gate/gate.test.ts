@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import * as Origins from "#schemas/api/origins.ts"
 import * as ClientAddress from "#src/platform/gate/clientAddress.ts"
 import * as Hosts from "#src/platform/gate/hosts.ts"
-import { isLoopbackName } from "#src/platform/gate/loopback.ts"
+import * as Loopback from "#src/platform/gate/loopback.ts"
 import * as Pages from "#src/platform/gate/pages.ts"
 import type { Exchange } from "#src/platform/server/Exchange.ts"
 
@@ -30,6 +30,15 @@ describe("the client's address", () => {
     for (const name of ["x-forwarded-for", "forwarded", "x-real-ip", "x-forwarded-host", "via", "cf-connecting-ip"]) {
       assert.strictEqual(client([], "127.0.0.1", { [name]: "127.0.0.1" }), "", name)
       assert.strictEqual(client(["10.0.0.0/8"], "::1", { [name]: "127.0.0.1" }), "", name)
+    }
+  })
+
+  it("is not known behind more than 16 hops, or when a header is longer than 2,048 characters", () => {
+    const hops = (count: number) => Array.from({ length: count }, () => "10.1.2.3")
+    assert.deepStrictEqual([16, 17].map((count) => client(proxies, "127.0.0.1", { "x-forwarded-for": hops(count).join(",") })), ["10.1.2.3", ""])
+    assert.strictEqual(client(proxies, "127.0.0.1", { "x-forwarded-for": ["127.0.0.1", ...hops(16)].join(",") }), "")
+    for (const [name, value] of [["x-forwarded-for", "203.0.113.9"], ["forwarded", "for=203.0.113.9"]] as const) {
+      assert.deepStrictEqual([2_048, 2_049].map((length) => client(proxies, "127.0.0.1", { [name]: value.padEnd(length) })), ["203.0.113.9", ""], name)
     }
   })
 
@@ -79,6 +88,22 @@ const verdicts = (rules: Partial<Hosts.HostRules>) => {
   }
 }
 
+describe("a caller on this machine", () => {
+  const isLocal = (peer: string, remote: string, headers: Headers) => Loopback.isLocal(peer, remote, (name) => headers[name])
+
+  it("has a loopback address at both ends of its proxies, and calls a loopback name", () => {
+    for (const headers of [{}, { host: "localhost:20128" }, { host: "127.0.0.1" }] as ReadonlyArray<Headers>) assert.isTrue(isLocal("127.0.0.1", "::1", headers))
+    assert.isFalse(isLocal("203.0.113.9", "127.0.0.1", {}))
+    assert.isFalse(isLocal("127.0.0.1", "203.0.113.9", {}))
+    assert.isFalse(isLocal("127.0.0.1", "", {}))
+  })
+
+  it("is none when a page's own name leads here, or when somebody else is spoken for", () => {
+    assert.isFalse(isLocal("127.0.0.1", "127.0.0.1", { host: "evil.example:20128" }))
+    assert.isFalse(isLocal("127.0.0.1", "127.0.0.1", { host: "localhost", "x-real-ip": "127.0.0.1" }))
+  })
+})
+
 describe("the Host header", () => {
   it("on this machine is a loopback name with any port", () => {
     const verdict = verdicts({})
@@ -109,8 +134,8 @@ describe("the Host header", () => {
   })
 
   it.prop("is a loopback name only when no name server is asked for it", [Arbitrary.schema(Schema.String)], ([text]) => {
-    assert.isFalse(isLoopbackName(`${text}.evil.example`))
-    assert.isFalse(isLoopbackName(`127.0.0.1${text}x`))
+    assert.isFalse(Loopback.isLoopbackName(`${text}.evil.example`))
+    assert.isFalse(Loopback.isLoopbackName(`127.0.0.1${text}x`))
   }, { arbitrary: { runs: 300 } })
 
   it("patterns have no port, path or scheme", () => {
