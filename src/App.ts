@@ -75,7 +75,7 @@ const upstream = (settings: Values) => HttpUpstream.layerOf(settings).pipe(
 /** Tier 6: what features share: keys, credentials, breakers. */
 const shared = (settings: Values) => Feature.merged(Feature.parts(features, "shared").map((layerOf) => layerOf(settings)))
 
-/** Tier 7: who hears of events outside, before anything has one to tell. */
+/** Tier 7: the listeners of events, before any later tier publishes one. */
 const listeners = (settings: Values) => Feature.merged(Feature.parts(features, "listeners").map((layerOf) => layerOf(settings)))
 
 /** Tier 8: the ledger, its money, and the figures. */

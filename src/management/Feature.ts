@@ -26,7 +26,7 @@ export interface Feature {
   readonly handlers?: AnyLayer
   /** What the services of all features stand on: keys, credentials, breakers; built on records, configuration and the way out. */
   readonly shared?: (settings: Settings["Service"]) => AnyLayer
-  /** Who hears of events: built over what is shared, before the ledger, in front of whose store they may stand. */
+  /** Listeners of events: built over what is shared and before the ledger, so that they may wrap its store. */
   readonly listeners?: (settings: Settings["Service"]) => AnyLayer
   /** What requests and handlers ask of it; built over the ledger, before the endpoints, and stopped before the ledger is flushed. */
   readonly services?: (settings: Settings["Service"]) => AnyLayer

@@ -69,7 +69,7 @@ const client = ({ error: { code, details = [], message }, headers, status }: Ref
   return HttpServerResponse.text(errorBody(error), { status, headers, contentType: "application/json" })
 }
 
-/** By who reads them. */
+/** How errors are written: for the management API, for frames of a protocol, for clients of inference. */
 export const forms = { management: body, frames: frame, client }
 
 const format = SchemaIssue.makeFormatterStandardSchemaV1()

@@ -1,4 +1,4 @@
-/** What the interceptors of a request say before a wire call: whether a target may be called, and who looks on. */
+/** What the interceptors of a request say before a wire call: whether a target may be called, and which of them watch the call. */
 import type { Interceptor, CallRefusal, Watch } from "#actors/request/ports/Interceptor.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import { andThen, type Soon } from "./andThen.ts"

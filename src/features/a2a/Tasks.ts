@@ -129,7 +129,7 @@ export const make = Effect.gen(function*() {
       Effect.catchDefect((defect) => Effect.as(Effect.logError(`the agent task ${live.task.id} failed`, defect), null))
     )
     const ended = endOf(live.task, outcome)
-    // Stored before it is told: who has read the end finds it on every node. Without the store its readers are told all the same.
+    // Stored before readers are told, so that a reader of the end finds it on every node. Without the store they are told all the same.
     live.isEnding = true
     const isStored = yield* saveOrLater(live, ended)
     live.isEnding = false

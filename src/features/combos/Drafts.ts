@@ -33,7 +33,7 @@ const TURN = 50
 
 const isFormat = Schema.is(Format)
 
-/** Several models are asked for one request: who answered says nothing of what another set would say. */
+/** Strategies that ask several models for one request: past answers say nothing of what another set of models would answer. */
 const panels: ReadonlySet<string> = new Set(["fusion", "pipeline", "debate"])
 
 export const make = Effect.gen(function*() {

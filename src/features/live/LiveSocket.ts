@@ -41,7 +41,7 @@ export class LiveSocket implements SocketHandler {
     this.services = services
   }
 
-  /** Who it is was found out, and may listen. */
+  /** The caller was identified, and may listen. */
   admit(): void {
     if (this.socket.closed) return
     const { hub, makeId, now } = this.services

@@ -1,6 +1,6 @@
 /**
  * Effect's MCP server with the tools, behind one function from request to response: every protocol version, negotiation, cancellation
- * and progress are its business. Who calls travels beside the request under a name that no client can send.
+ * and progress are its business. The caller travels beside the request, under a name that no client can send.
  */
 import * as Crypto from "node:crypto"
 import * as McpProtocol from "effect/ai/McpProtocol"

@@ -87,7 +87,7 @@ class Keeping implements Client {
     this.client.start(status, headers)
   }
 
-  /** Kept before it is sent: who has read the end of a stream finds the response. */
+  /** Kept before it is sent, so that a client that has read the end of a stream finds the response. */
   relay(chunk: Uint8Array): boolean {
     if (this.events?.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)) === false) this.events = null
     return this.client.relay(chunk)

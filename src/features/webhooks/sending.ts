@@ -1,4 +1,7 @@
-/** Who hears of events outside, before anything has one to tell; the ledger's rows pass by on their way to the store. */
+/**
+ * The listeners of events that send them out: webhooks. They are built before any code publishes an event, and they see each row of the
+ * ledger before the store does.
+ */
 import * as Path from "node:path"
 import * as Layer from "effect/Layer"
 import * as NodeWebhooks from "#actors/webhook/NodeWebhooks.ts"

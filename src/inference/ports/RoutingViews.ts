@@ -49,7 +49,7 @@ export interface DraftTarget {
   readonly costOf: (usage: Usage) => number | null
 }
 
-/** Where one request would go under a draft while nothing is blocked; `answered`: the strategy hears who answered. */
+/** Where one request would go under a draft while nothing is blocked. `answered` tells the strategy which target answered. */
 export interface DraftRoute {
   readonly targets: ReadonlyArray<DraftTarget>
   readonly answered: (index: number) => void

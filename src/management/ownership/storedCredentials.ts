@@ -1,4 +1,4 @@
-/** Stored credentials are sent to the origin that they are stored for: who cannot read them must not collect them somewhere else. */
+/** A stored credential is sent only to the origin that it was stored for: a caller who may not read it could point it at a server of their own. */
 import * as Effect from "effect/Effect"
 import { scopeRank } from "#actors/keys/scopes.ts"
 import { ManagementCall } from "#schemas/api/Management.ts"

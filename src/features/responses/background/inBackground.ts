@@ -94,7 +94,7 @@ export const make = ({ conversations, draining, fork, makeResponseId, now, respo
   return (call: AdmittedCall, next: (call: AdmittedCall) => void): void => {
     const makes = call.asked?.makes ?? null
     if (makes === null) return begin(call, next)
-    // Who asked waits for a sign that it was taken.
+    // The client waits for a sign that its request was taken.
     call.client.respond(200, [], "")
     goOn(call, makes, next)
   }

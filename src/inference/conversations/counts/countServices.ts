@@ -1,4 +1,4 @@
-/** What the request actor of a token count works with: it is called once, and its failure is not the client's, who is given an estimate. */
+/** The services of the request actor of a token count: one call, and when that fails the client is given an estimate, not the error. */
 import type { Verdict } from "#actors/request/ports/Resilience.ts"
 import type { Services } from "#actors/request/Request.ts"
 import * as StatusReason from "#schemas/statusReason.ts"

@@ -113,7 +113,7 @@ export class BodyWorkers {
     }
   }
 
-  /** What is thrown by one who asked ends neither the thread nor the process. */
+  /** An error that the callback of a waiting request throws ends neither the thread nor the process. */
   #tell({ done }: Waiting, said: object): void {
     try {
       done(said)

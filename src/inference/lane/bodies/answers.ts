@@ -97,6 +97,6 @@ export const ask = <J extends ReadAnswer, S extends Said>(
   return true
 }
 
-/** A text of the answer's length, for who counts it. */
+/** A text as long as the answer, for the estimate of its tokens. */
 const textOf = ({ characters, sample }: Said): string =>
   sample.length === characters ? sample : sample.repeat(Math.ceil(characters / sample.length)).slice(0, characters)
