@@ -76,6 +76,8 @@ describe("the rights of a key", () => {
   it("keep to the connections of the key", () => {
     expect([may({ allowedConnections: ["c-1"] }, null), may({ allowedConnections: ["c-2"] }, null), may({ connectionAccessMode: "restricted" }, null)]).toEqual([true, false, false])
     expect(may({ allowedConnections: ["c-1"] }, null, target({ connection: null }))).toBe(false)
+    expect(of({ allowedConnections: ["c-2"] })?.ofTarget(target(), null)?.message).toBe("This API key may not use this connection of 'openai/gpt-4o'.")
+    expect(of({ blockedModels: ["quick"], allowedConnections: ["c-2"] })?.ofTarget(target(), null)?.message).toBe("This API key may not use the model 'openai/gpt-4o'.")
   })
 
   it("are those of the issuer, too; without it nothing is left", () => {

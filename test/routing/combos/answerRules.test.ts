@@ -26,7 +26,14 @@ describe("rules of an answer", () => {
     expect(check.broken(view("ccc", { n: 1 }))).toBeNull()
   })
 
-  it("conditions", () => {
+  it("an answer that only calls tools owes no text, one that also says something does, and with rules streams are held", () => {
+    const check = checkOf({ requiredSubstrings: ["done"], minContentLength: 5, forbiddenSubstrings: ["sorry"] })
+    const calling = (content: string) => check.broken(view(content, {}, { calls: true, empty: false }))
+    expect(["", "ok", "done", "done!", "sorry, done"].map(calling)).toEqual([null, "requiredSubstrings[0]", "minContentLength", null, "forbiddenSubstrings[0]"])
+    expect(check.holds).toBe(true)
+  })
+
+  it("a path leads to a value that exists, is not empty, is equal or is not", () => {
     const broken = (condition: "exists" | "nonEmpty" | "equals" | "notEquals", document: unknown, value?: Schema.Json) =>
       checkOf({ jsonPathPredicates: [{ path: "$.a", condition, ...(value === undefined ? {} : { value }) }] }).broken(view("x", document)) !== null
     expect([{}, { a: null }, { a: 0 }].map((document) => broken("exists", document))).toEqual([true, false, false])
