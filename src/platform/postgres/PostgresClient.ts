@@ -31,12 +31,8 @@ export interface Options {
   readonly connectTimeout?: number
   /** The server ends a statement after this; default 10000. */
   readonly statementTimeout?: number
-  /** The server ends a transaction that waits for its client this long; default 60000. */
-  readonly idleTransactionTimeout?: number
   /** False behind a pooler in transaction mode; default true. */
   readonly prepare?: boolean
-  /** Shown in `pg_stat_activity`; default `gateway`. */
-  readonly applicationName?: string
 }
 
 /** The embedded server; times in ms. */
@@ -49,6 +45,8 @@ export interface PgliteOptions extends Pglite.Options {
 const silenceGrace = 2_000
 /** ms that running statements may take when the client closes. */
 const closeGrace = 2_000
+/** The server ends a transaction that waits for its client this long, ms. */
+const idleTransaction = 60_000
 
 const driverOptions = (): postgres.Options<Record<string, never>> => ({
   types: types as unknown as Record<string, never>,
@@ -146,10 +144,10 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       connect_timeout: connectTimeout / 1_000,
       connection: {
         ...parsed.connection,
-        application_name: options.applicationName ?? (named === undefined || named === "postgres.js" ? "gateway" : named),
+        application_name: named === undefined || named === "postgres.js" ? "gateway" : named,
         TimeZone: "UTC",
         statement_timeout: statementTimeout,
-        idle_in_transaction_session_timeout: options.idleTransactionTimeout ?? 60_000
+        idle_in_transaction_session_timeout: idleTransaction
       }
     },
     transport: Tcp.make({ hosts: parsed.host, ports: parsed.port, path, connectTimeout }),

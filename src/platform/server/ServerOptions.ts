@@ -46,8 +46,6 @@ export interface ServerOptions {
   readonly guard?: ExchangeGuard | undefined
   /** The client's address by the transport peer and the head; empty when it is not known. Default: the peer. */
   readonly clientAddress?: ClientAddress | undefined
-  /** Keeps effect's HTTP logger, which a router adds by default and which costs every request. Default false. */
-  readonly httpLogger?: boolean | undefined
   readonly webSocket?: WebSocketOptions | undefined
   /** Called with the exception of a route. Default: logged as an error. */
   readonly onDefect?: ((error: unknown, exchange: Exchange) => void) | undefined

@@ -36,6 +36,8 @@ export const QUEUE_MAX = 4096
 export const BUILD_MS = 1000
 /** A collector that has not answered by then has failed, ms. */
 export const EXPORT_DEADLINE_MS = 10_000
+/** How often metrics are exported, ms. */
+const METRICS_EVERY_MS = 10_000
 
 export interface Options {
   /** Base URL of the collector, e.g. `http://localhost:4318`. */
@@ -48,7 +50,6 @@ export interface Options {
   readonly traces: boolean
   readonly metrics: boolean
   readonly logs: boolean
-  readonly metricsIntervalMs?: number | undefined
 }
 
 /** What the telemetry pushes into. */
@@ -169,7 +170,7 @@ const make = (options: Options): Effect.Effect<
 export const layer = (options: Options): Layer.Layer<Otlp> => {
   const exporters = Layer.mergeAll(
     options.metrics
-      ? OtlpMetrics.layer({ ...common(options), url: url(options, "metrics"), exportInterval: Duration.millis(options.metricsIntervalMs ?? 10_000) })
+      ? OtlpMetrics.layer({ ...common(options), url: url(options, "metrics"), exportInterval: Duration.millis(METRICS_EVERY_MS) })
       : Layer.empty,
     options.logs
       ? OtlpLogger.layer({ ...common(options), url: url(options, "logs"), mergeWithExisting: true })

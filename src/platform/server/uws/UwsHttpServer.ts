@@ -115,7 +115,6 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
 
   const server = RequestFibers.serverOf({
     address, origin, host, fibers, drain,
-    logs: options.httpLogger === true,
     attach: (own) => {
       handler = own
     },

@@ -23,19 +23,17 @@ export interface Options {
   /** The requests that run now. */
   readonly fibers: Set<Fiber.Fiber<void>>
   readonly drain: Effect.Effect<void>
-  /** Requests are logged by the given logger, too. */
-  readonly logs: boolean
   /** Takes the requests from here on, until it is detached. */
   readonly attach: (handler: Handler) => void
   readonly detach: (handler: Handler) => void
 }
 
-export const serverOf = ({ address, attach, detach, drain, fibers, host, logs, origin }: Options) => HttpServer.make({
+export const serverOf = ({ address, attach, detach, drain, fibers, host, origin }: Options) => HttpServer.make({
   address,
   serve: Effect.fnUntraced(function*(httpEffect, middleware) {
     const serveScope = yield* Effect.scope
-    const unlogged = middleware === HttpMiddleware.logger && !logs
-    const handled = HttpEffect.toHandled(httpEffect, handleResponse, unlogged ? undefined : middleware)
+    // Effect's HTTP logger, which a router adds by default, costs every request; the gateway has lines of its own.
+    const handled = HttpEffect.toHandled(httpEffect, handleResponse, middleware === HttpMiddleware.logger ? undefined : middleware)
     const own = yield* makeHandler(handled as Effect.Effect<void, never, HttpServerRequest>, origin, host, fibers)
     attach(own)
     yield* Scope.addFinalizer(serveScope, Effect.andThen(drain, Effect.sync(() => detach(own))))
