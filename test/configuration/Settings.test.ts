@@ -50,6 +50,15 @@ describe("what a variable takes", () => {
     }
   })
 
+  it("keys of the environment: what a client can send", () => {
+    for (const name of ["GATEWAY_API_KEY", "ROUTER_API_KEY"]) {
+      for (const value of ["", "k", "sk-a_key/with+all=signs"]) expect(problems({ [name]: value })).toEqual([])
+      for (const value of [" ", "a key", "key ", "k\u200bey", "schl\u00fcssel"]) {
+        expect(problems({ [name]: value })).toEqual([`${name} is not a key of visible ASCII characters without spaces, which clients can send in a header`])
+      }
+    }
+  })
+
   it("lists: each entry is of its kind, and the wrong one is named", () => {
     expect(problems({ GATEWAY_ALLOWED_HOSTS: " gateway.example.com, *.corp.example,10.0.0.7 ,::1,", GATEWAY_TRUSTED_PROXIES: "127.0.0.1, 10.0.0.0/8,fd00::/8" })).toEqual([])
     expect(problems({ GATEWAY_ALLOWED_HOSTS: "good.example,bad.example:8080" })).toEqual(["GATEWAY_ALLOWED_HOSTS='bad.example:8080' is not a host name or IP address without a port, or *.name"])

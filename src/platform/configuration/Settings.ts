@@ -123,6 +123,9 @@ const jwtSecretRule: Rule = {
   fits: (value) => Buffer.byteLength(value) >= JWT_SECRET_BYTES
 }
 
+/** No header carries another character to its reader, and spaces around a value are dropped. */
+const apiKeyRule: Rule = { expects: "a key of visible ASCII characters without spaces, which clients can send in a header", fits: (value) => /^[\x21-\x7e]+$/.test(value) }
+
 /** Comma-separated entries of one kind; spaces around them do not matter. */
 const list = (name: string, doc: string, { expects, fits }: Rule): Variable<ReadonlyArray<string>> => ({
   name, doc, expects, fallback: "none", secret: false,
@@ -159,8 +162,8 @@ const variables = {
   initialPassword: secret("INITIAL_PASSWORD", `First management password, ${PASSWORD_MINIMUM} to ${PASSWORD_MAXIMUM} characters. Unset on a first start: generated and shown once.`, passwordRule),
   jwtSecret: secret("JWT_SECRET", `Key of the session cookie, at least ${JWT_SECRET_BYTES} bytes. Unset: derived from the master key.`, jwtSecretRule),
   secureCookie: choice("AUTH_COOKIE_SECURE", ["auto", "true", "false"], "auto", "Secure attribute of the session cookie; auto = under https."),
-  gatewayApiKey: secret("GATEWAY_API_KEY", "A permanent API key with full inference access."),
-  routerApiKey: secret("ROUTER_API_KEY", "The same under its older name."),
+  gatewayApiKey: secret("GATEWAY_API_KEY", "A permanent API key with full inference access: visible ASCII characters, no spaces.", apiKeyRule),
+  routerApiKey: secret("ROUTER_API_KEY", "The same under its older name.", apiKeyRule),
   mcpScopes: text("GATEWAY_MCP_SCOPES", "", "Scopes of MCP tools for callers that bring none: names, wildcards such as read:*, or readonly, full, monitor, agent; separated by commas."),
   mcpToolAllow: text("MCP_TOOL_ALLOW", "", "MCP tools that are offered, separated by commas; empty = all."),
   mcpToolDeny: text("MCP_TOOL_DENY", "", "MCP tools that are not offered; wins over MCP_TOOL_ALLOW."),
