@@ -17,6 +17,8 @@ export class Secrets extends Context.Service<Secrets, {
   readonly currentKeyId: string
   /** Of the current master secret and then of the former ones; nothing of a secret can be learned from it but whether it is the same. */
   readonly fingerprints: readonly [current: string, ...former: ReadonlyArray<string>]
+  /** The file of the master secret, when this process made it because there was none. */
+  readonly madeFile: string | null
   /** True when the envelope was made with another key than the current one. */
   readonly isStale: (sealed: string) => boolean
   /** HMAC-SHA256 under a key derived from the master secret for this purpose. */

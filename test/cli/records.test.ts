@@ -1,3 +1,5 @@
+import * as fs from "node:fs"
+import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
@@ -36,6 +38,31 @@ const withStores = <A, E>(dataDir: string, secret: string, use: Effect.Effect<A,
     Layer.provideMerge(PostgresClient.pgliteLayer({ dataDir })),
     Layer.provideMerge(Sealer.layer({ dataDir, secret: Redacted.make(secret) }))
   )))
+
+describe("a lost secret.key", () => {
+  it("is named by what refuses the records and by the doctor, and no new one stands in its place", async () => {
+    const dataDir = await migrated()
+    const where = ["--data-dir", dataDir]
+    const file = path.join(dataDir, "secret.key")
+    expect((await run(["keys", "create", "app", ...where])).code).toBe(0)
+    const kept = fs.readFileSync(file)
+    fs.rmSync(file)
+
+    const refused = await run(["keys", "list", ...where])
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(`there was no ${file}`)])
+    const doctor = await run(["doctor", "--json", "--port", "0", ...where])
+    expect([doctor.code, JSON.parse(doctor.stdout)]).toMatchObject([1, { findings: expect.arrayContaining([
+      expect.objectContaining({ check: "master key", level: "broken", mend: expect.stringContaining("Restore that file") })
+    ]) }])
+    expect(fs.existsSync(file)).toBe(false)
+
+    fs.writeFileSync(file, kept, { mode: 0o600 })
+    expect((await run(["keys", "list", ...where])).code).toBe(0)
+    const other = await run(["doctor", "--json", "--port", "0", ...where], { env: { GATEWAY_SECRET: "a secret that seals nothing here" } })
+    // The file still opens what it sealed.
+    expect(other.code).toBe(0)
+  }, 120_000)
+})
 
 describe("gateway rekey", () => {
   it("keeps every credential readable under the new key alone, and refuses without the old one", async () => {

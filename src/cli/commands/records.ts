@@ -30,14 +30,7 @@ export const client = (settings: Loaded): Layer.Layer<SqlClient, PgliteError | S
     ? PostgresClient.pgliteLayer({ dataDir: settings.dataDir })
     : PostgresClient.layer({ url: settings.databaseUrl, poolSize: 2 })
 
-export const secrets = (settings: Loaded) =>
-  Sealer.layer({
-    dataDir: settings.dataDir,
-    secret: settings.secret ?? undefined,
-    previous: settings.previousSecrets === null
-      ? undefined
-      : Redacted.value(settings.previousSecrets).split(",").map((text) => text.trim()).filter((text) => text !== "").map((text) => Redacted.make(text))
-  })
+export const secrets = (settings: Loaded) => Sealer.layer(Sealer.optionsOf(settings))
 
 /** Every store, migrated. */
 export const stores = (settings: Loaded) =>

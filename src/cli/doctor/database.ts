@@ -9,6 +9,9 @@ import * as LocalHttp from "#src/cli/LocalHttp.ts"
 import * as Records from "#src/cli/commands/records.ts"
 import type { RunningGateway } from "#src/cli/RunningGateway.ts"
 import * as Migrations from "#src/Migrations.ts"
+import * as Fingerprint from "#src/platform/secrets/Fingerprint.ts"
+import * as MasterKey from "#src/platform/secrets/MasterKey.ts"
+import * as Sealer from "#src/platform/secrets/Sealer.ts"
 import * as Pglite from "#src/platform/postgres/pglite/Pglite.ts"
 import { broken, type Finding, note, ok, warning } from "./Finding.ts"
 
@@ -48,11 +51,25 @@ const overridesAt = (settings: Loaded, url: string) =>
     return new Map<string, unknown>(flags.filter((flag) => flag.source === "db").map((flag) => [flag.key, flag.effectiveValue]))
   }).pipe(Effect.orElseSucceed(() => null))
 
-const looks = (name: string) =>
+/** What a start says of a master secret that did not seal these records. A secret that cannot be used is told elsewhere. */
+const otherSecret = (settings: Loaded) =>
+  Effect.gen(function*() {
+    const stored = yield* Fingerprint.stored
+    if (stored === null) return []
+    const keys = yield* MasterKey.find(Sealer.optionsOf(settings))
+    const refused = Fingerprint.refusal(stored, keys === null ? [] : Sealer.fingerprintsOf(keys), keys === null ? MasterKey.fileIn(settings.dataDir) : null)
+    if (refused === null) return []
+    const [text = "", ...mend] = refused.message.split(/(?<=\.) (?=Restore|Set)/)
+    return [broken("master key", text, mend.join(" "))]
+  }).pipe(Effect.catchTag("MasterKeyError", () => Effect.succeed([])))
+
+const looks = (settings: Loaded, name: string) =>
   Effect.gen(function*() {
     const status = yield* Migrations.status
-    const flagOverrides = status.applied.length === 0 ? none : yield* overrides
-    return { findings: [ok("database", `${name} answers`), migrations(status)], flagOverrides } satisfies Seen
+    const isNew = status.applied.length === 0
+    const flagOverrides = isNew ? none : yield* overrides
+    const secret = isNew ? [] : yield* otherSecret(settings)
+    return { findings: [ok("database", `${name} answers`), ...secret, migrations(status)], flagOverrides } satisfies Seen
   })
 
 /** Opens what can be opened: never a directory that does not exist yet, never one that another process holds. */
@@ -77,7 +94,7 @@ export const check = (settings: Loaded, running: RunningGateway | null) =>
         } satisfies Seen
       }
     }
-    const exit = yield* Effect.exit(Effect.provide(looks(name), Records.client(settings)))
+    const exit = yield* Effect.exit(Effect.provide(looks(settings, name), Records.client(settings)))
     if (Exit.isSuccess(exit)) return exit.value
     const [text = "", ...mend] = explain(exit.cause).text.split("\n")
     return {

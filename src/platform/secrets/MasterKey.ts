@@ -28,6 +28,8 @@ export interface Options {
 export interface MasterKeys {
   readonly current: Redacted.Redacted<string>
   readonly previous: ReadonlyArray<Redacted.Redacted<string>>
+  /** The file, when this load made it. */
+  readonly madeFile?: string
 }
 
 /** Characters below which a secret is refused. */
@@ -98,18 +100,20 @@ const syncPath = (target: string): void => {
   }
 }
 
-/** Writes the whole secret beside the file and links it into place: of two processes that start at once, one wins. */
+/** Writes the whole secret beside the file and links it into place: of two processes that start at once, one wins. False: another one made it. */
 const createFile = (file: string) =>
   Effect.try({
-    try: () => {
+    try: (): boolean => {
       Directories.makeData(path.dirname(file))
       const fresh = `${file}.${randomBytes(6).toString("hex")}`
       try {
         fs.writeFileSync(fresh, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600, flag: "wx", flush: true })
         fs.linkSync(fresh, file)
         syncPath(path.dirname(file))
+        return true
       } catch (error) {
         if (!isCode(error, "EEXIST")) throw error
+        return false
       } finally {
         fs.rmSync(fresh, { force: true })
       }
@@ -123,20 +127,22 @@ const createFile = (file: string) =>
       })
   })
 
-/** Finds the current secret and those that may still open older values. */
-export const load = Effect.fnUntraced(function*(options: Options) {
-  const file = fileIn(options.dataDir)
+/** The current secret and those that may still open older values; null when there is none yet. */
+export const find = Effect.fnUntraced(function*(options: Options) {
   const previous = yield* Effect.forEach(options.previous ?? [], (secret) => checkLength(secret, "Each entry of GATEWAY_SECRET_PREVIOUS"))
-  if (options.secret !== undefined) {
-    const current = yield* checkLength(options.secret, "GATEWAY_SECRET")
-    const kept = yield* readFile(file)
-    return { current, previous: kept === null ? previous : [...previous, kept] } satisfies MasterKeys
-  }
-  let current = yield* readFile(file)
-  if (current === null) {
-    yield* createFile(file)
-    current = yield* readFile(file)
-  }
-  if (current === null) return yield* new MasterKeyError({ reason: "file-broken", message: `${file} vanished while it was made.` })
-  return { current, previous } satisfies MasterKeys
+  const set = options.secret === undefined ? null : yield* checkLength(options.secret, "GATEWAY_SECRET")
+  const kept = yield* readFile(fileIn(options.dataDir))
+  if (set !== null) return { current: set, previous: kept === null ? previous : [...previous, kept] } satisfies MasterKeys
+  return kept === null ? null : { current: kept, previous } satisfies MasterKeys
+})
+
+/** Finds the secrets, and makes the file where there are none. */
+export const load = Effect.fnUntraced(function*(options: Options) {
+  const found = yield* find(options)
+  if (found !== null) return found
+  const file = fileIn(options.dataDir)
+  const isOurs = yield* createFile(file)
+  const made = yield* find(options)
+  if (made === null) return yield* new MasterKeyError({ reason: "file-broken", message: `${file} vanished while it was made.` })
+  return isOurs ? { ...made, madeFile: file } satisfies MasterKeys : made
 })

@@ -22,6 +22,9 @@ const derive = (secret: Redacted.Redacted<string>, purpose: string): Buffer =>
 const fingerprintOf = (secret: Redacted.Redacted<string>): string =>
   createHmac("sha256", derive(secret, "fingerprint")).update("master secret").digest("hex")
 
+export const fingerprintsOf = (keys: MasterKey.MasterKeys): readonly [current: string, ...former: ReadonlyArray<string>] =>
+  [fingerprintOf(keys.current), ...keys.previous.map(fingerprintOf)]
+
 /** First eight hex digits of the key's SHA-256. */
 const idOf = (key: Buffer): string => createHash("sha256").update(key).digest("hex").slice(0, 8)
 
@@ -41,7 +44,8 @@ export const make = (keys: MasterKey.MasterKeys): Secrets["Service"] => {
 
   return {
     currentKeyId,
-    fingerprints: [fingerprintOf(keys.current), ...keys.previous.map(fingerprintOf)],
+    fingerprints: fingerprintsOf(keys),
+    madeFile: keys.madeFile ?? null,
     seal: (value, context) => {
       const iv = randomBytes(ivBytes)
       const cipher = createCipheriv("aes-256-gcm", sealing, iv, { authTagLength: tagBytes })
@@ -91,9 +95,12 @@ export const layer = (options: MasterKey.Options): Layer.Layer<Secrets, MasterKe
 const listed = (text: Redacted.Redacted<string>): ReadonlyArray<Redacted.Redacted<string>> =>
   Redacted.value(text).split(",").map((one) => one.trim()).filter((one) => one !== "").map((one) => Redacted.make(one))
 
-/** The secrets that the operator set. */
-export const layerOf = ({ dataDir, previousSecrets, secret }: Values) => layer({
+/** What the operator set. */
+export const optionsOf = ({ dataDir, previousSecrets, secret }: Pick<Values, "dataDir" | "previousSecrets" | "secret">): MasterKey.Options => ({
   dataDir,
   secret: secret ?? undefined,
   previous: previousSecrets === null ? undefined : listed(previousSecrets)
 })
+
+/** The secrets that the operator set. */
+export const layerOf = (settings: Values) => layer(optionsOf(settings))
