@@ -17,6 +17,7 @@ import { DashboardFiles } from "#src/features/dashboard/ports/DashboardFiles.ts"
 import { banner } from "./banner.ts"
 import * as FirstRun from "./FirstRun.ts"
 import { LifecycleControl } from "./NodeLifecycle.ts"
+import { configFileVariables } from "./configFileVariables.ts"
 import { describe, unknownVariables } from "./unknownVariables.ts"
 
 /** `compact` runs when all is loaded. */
@@ -44,7 +45,7 @@ export const layerOf = (settings: Settings["Service"], compact: Effect.Effect<vo
     requireApiKey: flags.isOn("REQUIRE_API_KEY"),
     loopback: settings.host === "localhost" || settings.host === "::1" || settings.host.startsWith("127."),
     records: settings.databaseUrl === null ? `embedded Postgres in ${Path.resolve(settings.dataDir)}` : "Postgres server",
-    unknownVariables: unknownVariables(settings.environment, Registry.builtin.all).map(describe),
+    unknownVariables: unknownVariables(settings.environment, Registry.builtin.all, configFileVariables(settings)).map(describe),
     workers: settings.workers
   })
   // One of several workers reports it to its supervisor, which logs it once.

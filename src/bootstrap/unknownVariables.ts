@@ -54,15 +54,16 @@ const resembled = (name: string, known: ReadonlyMap<string, string>): string | n
   return best
 }
 
-/** In the environment's order; empty values count, because they were written down, too. */
+/** In the environment's order; empty values count, because they were written down, too. `taken`: by the configuration file. */
 export const unknownVariables = (
   environment: Readonly<Record<string, string | undefined>>,
-  providers: ReadonlyArray<Provider>
+  providers: ReadonlyArray<Provider>,
+  taken: ReadonlySet<string>
 ): ReadonlyArray<UnknownVariable> => {
   const names = [...Settings.names, ...ofCommands, ...FlagCatalogue.catalogue.map((flag) => flag.key), ...providers.flatMap((provider) => provider.env)]
   const known = new Map(names.map((name) => [name, letters(name)]))
   return Object.keys(environment).flatMap((name) => {
-    if (known.has(name) || name.startsWith(testPrefix)) return []
+    if (known.has(name) || taken.has(name) || name.startsWith(testPrefix)) return []
     const ours = name.toUpperCase().startsWith(prefix)
     if (!ours && name.length < shortest) return []
     const meant = resembled(name, known)

@@ -135,6 +135,16 @@ describe("gateway doctor", () => {
     ])
   })
 
+  it("takes no variable of the configuration file for a slip", async () => {
+    const directory = emptyDirectory()
+    const config = path.join(directory, "gateway.yaml")
+    fs.writeFileSync(config, "providers:\n  main: { provider: openai, apiKey: \"${MAIN_API_KEY}\" }\n  lab: { provider: groq, apiKey: \"${GATEWAY_LAB_KEY:-none-yet}\" }\n")
+    const { report } = await doctor(["--port", "0", "--data-dir", path.join(directory, "data")], {
+      GATEWAY_CONFIG: config, MAIN_API_KEY: "sk-of-main", GATEWAY_LAB_KEY: "key-of-the-lab", GATEWAY_LAB_KEYS: "a slip"
+    })
+    expect(report.findings.flatMap(({ check, level, text }) => check === "settings" && level === "warning" ? [text] : [])).toEqual([expect.stringContaining("GATEWAY_LAB_KEYS is set")])
+  })
+
   it("knows the port's workers as parts of the running gateway", async () => {
     const port = await freePort()
     const worker = `require("node:net").createServer().listen(${port}, "127.0.0.1", () => console.log("listens"))`

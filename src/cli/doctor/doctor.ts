@@ -3,6 +3,7 @@ import * as path from "node:path"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import { configFileVariables } from "#src/bootstrap/configFileVariables.ts"
 import { type Environment, type Loaded, type Overrides, read, type Read } from "#src/cli/environment.ts"
 import { exitCodes, Failure } from "#src/cli/Failure.ts"
 import * as RunningGateway from "#src/cli/RunningGateway.ts"
@@ -37,7 +38,7 @@ const dotenv = ({ file, hidden }: Read): ReadonlyArray<Finding> =>
 const examine = (found: Read) =>
   Effect.gen(function*() {
     const { findings, settings } = settingsOf(found.environment)
-    const first = [Machine.nodeVersion(), ...dotenv(found), ...findings, ...Policies.variables(found.environment, Registry.builtin.all)]
+    const first = [Machine.nodeVersion(), ...dotenv(found), ...findings, ...Policies.variables(found.environment, Registry.builtin.all, settings === null ? new Set() : configFileVariables(settings))]
     if (settings === null) return first
     const running = RunningGateway.find(settings.dataDir)
     const machine = looking("data directory", () => Machine.check(settings))

@@ -20,8 +20,8 @@ export const flags = (environment: Environment, overrides: ReadonlyMap<string, u
   return ok("flags", `${text}, ${values.length} in the database, which wins: ${values.join(", ")}`)
 }
 
-export const variables = (environment: Environment, known: ReadonlyArray<Provider>): ReadonlyArray<Finding> =>
-  unknownVariables(environment, known).map((unknown) =>
+export const variables = (environment: Environment, known: ReadonlyArray<Provider>, taken: ReadonlySet<string>): ReadonlyArray<Finding> =>
+  unknownVariables(environment, known, taken).map((unknown) =>
     warning("settings", describe(unknown), unknown.meant === null ? `Unset ${unknown.name}, or look its name up in docs/settings.md.` : `Rename ${unknown.name} to ${unknown.meant}.`))
 
 /** Whether a flag is on, by what could be read of the database. */

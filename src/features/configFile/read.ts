@@ -37,6 +37,10 @@ const reference = /\$(\$?)\{([^}]*)\}/g
 const inside = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
 const alone = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/
 
+/** Names of the variables that a file's text takes, also where it cannot be read as a whole. */
+export const variablesIn = (text: string): ReadonlySet<string> =>
+  new Set([...text.matchAll(reference)].flatMap(([, escaped, body = ""]) => escaped !== "" ? [] : inside.exec(body)?.[1] ?? []))
+
 /** Texts with their variables; an empty variable counts as missing. */
 const filled = (value: unknown, path: string, environment: Environment, issues: Array<Issue>): unknown => {
   if (typeof value === "string") {
