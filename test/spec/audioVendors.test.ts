@@ -88,6 +88,7 @@ describe("a transcription", () => {
     const reply = await hear({ model: "deepgram/nova-3", language: "de", prompt: "names", response_format: "verbose_json" })
     expect([reply.status, JSON.parse(reply.text)]).toEqual([200, {
       text: `Heard ${tone.length} bytes.`, task: "transcribe", duration: toneSeconds,
+      segments: [{ id: 0, start: 0, end: 0.75, text: `Heard ${tone.length} bytes.` }],
       words: [{ word: "Heard", start: 0, end: 0.25 }, { word: String(tone.length), start: 0.25, end: 0.5 }, { word: "bytes.", start: 0.5, end: 0.75 }]
     }])
     expect(reply.headers["x-gateway-omitted"]).toBe("prompt")
@@ -112,6 +113,7 @@ describe("a transcription", () => {
     const reply = await hear({ model: "assemblyai/universal-2", language: "en", prompt: "names", response_format: "verbose_json", temperature: "0.2" })
     expect([reply.status, JSON.parse(reply.text)]).toEqual([200, {
       text: `Heard ${tone.length} bytes.`, task: "transcribe", language: "en", duration: toneSeconds,
+      segments: [{ id: 0, start: 0, end: 0.75, text: `Heard ${tone.length} bytes.` }],
       words: [{ word: "Heard", start: 0, end: 0.25 }, { word: String(tone.length), start: 0.25, end: 0.5 }, { word: "bytes.", start: 0.5, end: 0.75 }]
     }])
     expect(reply.headers["x-gateway-omitted"]).toBe("temperature")

@@ -44,12 +44,14 @@ const stamp = (seconds: number, mark: string): string => {
   return `${two(Math.floor(whole / 3_600))}:${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)}${mark}${String(ms % 1_000).padStart(3, "0")}`
 }
 
+/** A part of the text with its place in the sound, s. */
+export const segmentsOf = (words: ReadonlyArray<Word>): ReadonlyArray<Word> =>
+  cuesOf(words).map((cue) => ({ text: cue.map(({ text }) => text.trim()).join(" "), start: cue[0]?.start ?? 0, end: cue.at(-1)?.end ?? 0 }))
+
 /** The words as subtitles. */
 export const write = (format: "srt" | "vtt", words: ReadonlyArray<Word>): string => {
   const mark = format === "srt" ? "," : "."
-  const cues = cuesOf(words).map((cue, i) => {
-    const time = `${stamp(cue[0]?.start ?? 0, mark)} --> ${stamp(cue.at(-1)?.end ?? 0, mark)}`
-    return `${format === "srt" ? `${i + 1}\n` : ""}${time}\n${cue.map(({ text }) => text.trim()).join(" ")}\n\n`
-  })
+  const cues = segmentsOf(words).map(({ end, start, text }, i) =>
+    `${format === "srt" ? `${i + 1}\n` : ""}${stamp(start, mark)} --> ${stamp(end, mark)}\n${text}\n\n`)
   return (format === "srt" ? "" : "WEBVTT\n\n") + cues.join("")
 }

@@ -128,7 +128,12 @@ const written = ({ language, seconds, text, words }: Heard, { format, isMeasured
   const duration = seconds ?? end
   return OneShotJson.answered(Buffer.from(JSON.stringify({
     text, task: "transcribe", ...language === null ? {} : { language }, ...duration === null ? {} : { duration },
-    ...format === "verbose_json" ? { words: words.map(({ end, start, text: word }) => ({ word, start, end })) } : {}
+    ...format === "verbose_json"
+      ? {
+        segments: Cues.segmentsOf(words).map(({ end, start, text: said }, id) => ({ id, start, end, text: said })),
+        words: words.map(({ end, start, text: word }) => ({ word, start, end }))
+      }
+      : {}
   })), facts)
 }
 
