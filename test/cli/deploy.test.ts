@@ -2,6 +2,7 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { describe, expect, it } from "vitest"
+import * as YAML from "yaml"
 import * as FlagCatalogue from "#schemas/flagCatalogue.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Settings from "#src/platform/configuration/Settings.ts"
@@ -34,6 +35,13 @@ describe("the files of deploy/", () => {
     const asked = [...read("compose.yaml").matchAll(/\$\{([A-Z0-9_]+)/g)].map(([, name]) => name)
     const given = [...read("env.example").matchAll(/^#?([A-Z0-9_]+)=/gm)].map(([, name]) => name)
     expect(asked.filter((name) => !given.includes(name))).toEqual([])
+  })
+
+  it("compose.yaml gives every variable of env.example to both gateways", () => {
+    const { services } = YAML.parse(read("compose.yaml"), { merge: true }) as { services: Record<string, { environment?: object; env_file?: ReadonlyArray<string> }> }
+    const gateways = Object.entries(services).filter(([name]) => name.startsWith("gateway-"))
+    expect(gateways).toHaveLength(2)
+    for (const [name, { env_file: files = [] }] of gateways) expect([name, files]).toEqual([name, [".env"]])
   })
 
   it("the image copies files that there are, and does not run as root", () => {
