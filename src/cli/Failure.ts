@@ -10,6 +10,13 @@ export class Failure extends Schema.TaggedError<Failure>()("Failure", {
 
 export const failure = (message: string): Failure => new Failure({ message, exitCode: 1 })
 
+/** Why a call did not arrive: `fetch` keeps it in the cause, and a name of several addresses has one reason for each. */
+export const unreached = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error)
+  if (error instanceof AggregateError && error.errors.length > 0) return unreached(error.errors[0])
+  return error instanceof TypeError && error.cause !== undefined ? unreached(error.cause) : error.message
+}
+
 /** Exit codes, as docs/cli.md lists them. */
 export const exitCodes = { failed: 1, usage: 2, restart: 75, interrupted: 130 } as const
 

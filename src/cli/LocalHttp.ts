@@ -7,7 +7,7 @@ import { Secrets } from "#actors/ports/Secrets.ts"
 import { nodeIdOf } from "#src/platform/configuration/nodeId.ts"
 import { LOCAL_TOKEN_HEADER, localToken } from "#src/management/authentication/localToken.ts"
 import type { Loaded } from "./environment.ts"
-import { failure, refusalText } from "./Failure.ts"
+import { failure, refusalText, unreached } from "./Failure.ts"
 import * as Records from "#src/cli/commands/records.ts"
 
 /** ms for one call. */
@@ -59,7 +59,7 @@ export const make = Effect.fnUntraced(function*(settings: Loaded, url: string) {
         method,
         headers: { [LOCAL_TOKEN_HEADER]: token, ...(text === null ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(text) }) }
       }, text),
-      catch: (error) => failure(`The running gateway at ${url} cannot be asked: ${error instanceof Error ? error.message : String(error)}`)
+      catch: (error) => failure(`The running gateway at ${url} cannot be asked: ${unreached(error)}`)
     }).pipe(Effect.flatMap(({ body: answer, status }) =>
       status >= 200 && status < 300
         ? Effect.succeed(answer)

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Table from "#src/cli/terminal/table.ts"
 import { type Sim, startSim } from "#test/support/sim.ts"
-import { emptyDirectory, run } from "./support/command.ts"
+import { emptyDirectory, freePort, run } from "./support/command.ts"
 import { migrated, type Served, serve } from "./support/dataDir.ts"
 
 const key = "sk-terminal-canary"
@@ -51,6 +51,14 @@ describe("a running gateway from the terminal", () => {
     expect((await gateway("nodes", "remove", "lab")).code).toBe(0)
     expect((await gateway("providers")).stdout).toContain("No connections.")
     expect([listed.stdout, added.stdout, chat.stdout, usage].join("")).not.toContain(key)
+  })
+
+  it("a gateway that is not there is named with the reason", async () => {
+    const address = `http://localhost:${await freePort()}`
+    for (const command of [["providers"], ["chat", "sim/echo", "hello"]]) {
+      const { code, stderr } = await run([...command, "--url", address])
+      expect([code, stderr]).toEqual([1, expect.stringMatching(new RegExp(`^gateway: The gateway at ${address} cannot be asked: .*ECONNREFUSED`))])
+    }
   })
 
   it("a failure is one line on stderr with exit code 1, help only on request", async () => {

@@ -5,7 +5,7 @@ import * as readline from "node:readline"
 import * as Effect from "effect/Effect"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import { load, type Overrides } from "#src/cli/environment.ts"
-import { failure } from "#src/cli/Failure.ts"
+import { failure, unreached } from "#src/cli/Failure.ts"
 import { tlsOptions } from "#src/cli/LocalHttp.ts"
 import * as RunningGateway from "#src/cli/RunningGateway.ts"
 import { LOCAL_TOKEN_HEADER, localToken } from "#src/management/authentication/localToken.ts"
@@ -122,7 +122,7 @@ class Bridge {
         this.#listen()
       }
     } catch (error) {
-      const message = `The gateway cannot be asked: ${error instanceof Error ? error.message : String(error)}`
+      const message = `The gateway cannot be asked: ${unreached(error)}`
       if (id === undefined) process.stderr.write(`${message}\n`)
       else this.#refuse(id, -32603, message)
     }

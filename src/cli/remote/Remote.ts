@@ -3,7 +3,7 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { load, type Loaded, type Overrides } from "#src/cli/environment.ts"
-import { type Failure, failure, refusalText } from "#src/cli/Failure.ts"
+import { type Failure, failure, refusalText, unreached } from "#src/cli/Failure.ts"
 import * as LocalHttp from "#src/cli/LocalHttp.ts"
 import * as RunningGateway from "#src/cli/RunningGateway.ts"
 import * as Table from "#src/cli/terminal/table.ts"
@@ -40,7 +40,7 @@ const elsewhere = (url: string, token: string | undefined): LocalHttp.LocalHttp 
       const text = await response.text()
       return { status: response.status, body: text === "" ? null : JSON.parse(text) as unknown }
     },
-    catch: (error) => failure(`The gateway at ${url} cannot be asked: ${error instanceof Error ? error.message : String(error)}`)
+    catch: (error) => failure(`The gateway at ${url} cannot be asked: ${unreached(error)}`)
   }).pipe(Effect.flatMap(({ body: answer, status }) => status >= 200 && status < 300
     ? Effect.succeed(answer)
     : Effect.fail(failure(`The gateway at ${url} refused ${method} ${path} with ${status}: ${refusalText(answer)}`

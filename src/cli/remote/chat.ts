@@ -1,7 +1,7 @@
 /** `gateway chat`: one streamed answer of a model through the whole gateway, as any client would get it. */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
-import { failure } from "#src/cli/Failure.ts"
+import { failure, unreached } from "#src/cli/Failure.ts"
 import { find, type RemoteOptions } from "./Remote.ts"
 
 /** ms until the answer begins, and between two pieces of it. */
@@ -68,7 +68,7 @@ export const chat = Effect.fnUntraced(function*(options: RemoteOptions & { reado
       if (options.json) return { failed: null, whole: await response.text(), status: 200 }
       return { failed: await follow(response, (text) => process.stdout.write(text), () => timer.refresh()), whole: "", status: 200 }
     },
-    catch: (error) => failure(`The gateway at ${url} cannot be asked: ${error instanceof Error ? error.message : String(error)}`)
+    catch: (error) => failure(`The gateway at ${url} cannot be asked: ${unreached(error)}`)
   }).pipe(Effect.ensuring(Effect.sync(() => clearTimeout(timer))))
   if (ended.failed !== null) {
     return yield* failure(`${options.model} did not answer: ${ended.failed}`
