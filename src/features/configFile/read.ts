@@ -126,8 +126,12 @@ export const read = async (text: string, environment: Environment): Promise<Resu
   const raw = (parsed as { readonly value: unknown }).value
   const issues: Array<Issue> = []
   const decoded = decode(filled(raw, "", environment, issues))
+  if (Result.isFailure(decoded)) {
+    // What stands in the place of a missing variable is no fault of its own.
+    const others = issuesOf(decoded.failure).filter(({ path }) => !issues.some((issue) => issue.path === path || issue.path.startsWith(`${path}.`)))
+    return Result.fail([...issues, ...others])
+  }
   if (issues.length > 0) return Result.fail(issues)
-  if (Result.isFailure(decoded)) return Result.fail(issuesOf(decoded.failure))
   const file = decoded.success
   return Result.succeed(sectionNames.flatMap((section) => {
     const declared = Object.entries(file[section] ?? {}).map(([name, entry]): Declared => ({

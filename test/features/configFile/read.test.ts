@@ -43,6 +43,13 @@ describe("the text of a configuration file", () => {
       { path: "combos.c.models.0", message: "The variable A is not set" },
       { path: "combos.c.models.1", message: "${not one} names no variable; write $${ for a plain ${" }
     ])
+    // A missing variable hides no other fault, and is told once.
+    expect(await faults("keys: { a: { key: '${A}' }, b: { key: short }, c: { kee: x } }\nwebhooks: { h: { url: '${A}' } }")).toEqual([
+      { path: "keys.a.key", message: "The variable A is not set" },
+      { path: "webhooks.h.url", message: "The variable A is not set" },
+      { path: "keys.b.key", message: "Expected 20 to 200 visible ASCII characters" },
+      { path: "keys.c.kee", message: "Unknown field" }
+    ])
     expect((await faults("combos:\n  c: {}\n  c: {}\n")).map((issue) => issue.path)).toEqual(["3:3"])
     expect((await faults("comboes: {}")).map((issue) => issue.path)).toEqual(["comboes"])
     expect(JSON.stringify(await faults("keys:\n  k: { key: \"sk-canary-of-a-key\" sk-canary-of-another }"))).not.toContain("canary")
