@@ -4,6 +4,8 @@ import * as path from "node:path"
 import { describe, expect, it } from "vitest"
 import * as YAML from "yaml"
 import * as FlagCatalogue from "#schemas/flagCatalogue.ts"
+import { FILE_BYTES } from "#src/features/files/Files.ts"
+import { FORM_BYTES } from "#src/inference/lane/Intake.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Settings from "#src/platform/configuration/Settings.ts"
 import { Command, emptyDirectory, freePort, root, start } from "./support/command.ts"
@@ -56,6 +58,14 @@ describe("the files of deploy/", () => {
     const [, unit] = /^TimeoutStopSec=(\d+)$/m.exec(read("gateway.service")) ?? []
     const [, compose] = /stop_grace_period: (\d+)s/.exec(read("compose.yaml")) ?? []
     expect([Number(unit) * 1_000 > longestMs, Number(compose) * 1_000 > longestMs]).toEqual([true, true])
+  })
+
+  it("nginx lets every form through that the gateway takes, and larger bodies to the gateway's own refusal", () => {
+    for (const text of [read("nginx.conf"), fs.readFileSync(path.join(root, "docs", "reverse-proxy.md"), "utf8")]) {
+      const sizes = [...text.matchAll(/client_max_body_size (\d+)m;/g)].map(([, megabytes]) => Number(megabytes) * 1_024 * 1_024)
+      expect(sizes).toHaveLength(2)
+      expect(sizes.map((size, at) => size > [FORM_BYTES, FILE_BYTES][at]!)).toEqual([true, true])
+    }
   })
 
   it("the unit of systemd starts a file of the repository", () => {
