@@ -6,10 +6,15 @@ import * as HttpIncomingMessage from "effect/http/HttpIncomingMessage"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Keys } from "#actors/ports/Keys.ts"
+import type { StoreError } from "#actors/ports/StoreError.ts"
 import * as KeyPolicy from "#actors/keys/keyPolicy.ts"
-import { ManagementCall } from "#schemas/api/Management.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import { type CallFacts, ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
+import { presentedBy } from "#src/management/authentication/Authentication.ts"
+import { Callers } from "#src/management/authentication/Callers.ts"
 import * as Render from "#src/management/render.ts"
 import * as Origin from "#src/platform/gate/origin.ts"
 import * as McpCaller from "./McpCaller.ts"
@@ -28,7 +33,13 @@ export const baseOf = (request: HttpServerRequest.HttpServerRequest): string =>
 
 const bearerOf = (header: string | undefined): string | null => header === undefined ? null : /^bearer +(\S{1,1024}) *$/i.exec(header)?.[1] ?? null
 
+/** What the policy of a key, or of its issuer, says against a call now. */
+const refusalOf = (key: ApiKey, endpoint: string, remoteAddress: string, now: number): PublicError | null =>
+  KeyPolicy.admit(key, endpoint, { remoteAddress }, now) ??
+    (key.issuerId === null ? null : KeyPolicy.admitIssued({ key: key.issuer ?? null, isLimited: false }, endpoint, { remoteAddress }, now))
+
 export const make = Effect.gen(function*() {
+  const callers = yield* Callers
   const configuration = yield* Configuration
   const keys = yield* Keys
   const fallback = Scopes.granted((yield* McpOptions).scopes)
@@ -59,18 +70,40 @@ export const make = Effect.gen(function*() {
     if (now !== wanted) {
       return yield* Effect.fail(Refusal.badRequest(`MCP is served over ${now}, not over ${wanted}: see the setting mcpTransport`, { code: "MCP_TRANSPORT_MISMATCH" }))
     }
-    return { caller, request, isStdio }
+    return { caller, request, isStdio, now: callerNow(call, request, caller, wanted) }
+  })
+
+  const keyOf = (bearer: string | null): Effect.Effect<ApiKey | null, StoreError> => Effect.suspend(() => {
+    if (bearer === null) return Effect.succeed(null)
+    const hash = keys.hash(bearer)
+    const known = keys.peek(hash)
+    return known === undefined ? keys.find(hash) : Effect.succeed(known)
+  })
+
+  /** A stream outlives the key, the sign-in and the settings that opened it: its caller as it is by now, null for one that may not listen any more. */
+  const callerNow = Effect.fnUntraced(function*(call: CallFacts, request: HttpServerRequest.HttpServerRequest, before: McpCaller.McpCaller, wanted: Transport) {
+    if (!isEnabled() || transportNow() !== wanted) return null
+    let caller: McpCaller.McpCaller | null
+    if (before.key !== null) {
+      const key = yield* keyOf(bearerOf(request.headers["authorization"]))
+      const endpoint = call.caller.kind === "key" ? "management" : "mcp"
+      const isRefused = key === null || !McpCaller.connects(key) || refusalOf(key, endpoint, before.address ?? "", yield* Clock.currentTimeMillis) !== null
+      caller = isRefused ? null : McpCaller.ofKey(key, fallback)
+    } else {
+      const identified = (yield* callers.identify(presentedBy(request))).caller
+      const isOpen = identified.kind === "anonymous" && configuration.current().settings.get("requireLogin") === false
+      caller = McpCaller.ofManagement(isOpen ? { kind: "open" } : identified, fallback, wanted === "stdio")
+    }
+    return caller === null || caller.owner !== before.owner ? null : { ...caller, address: before.address ?? "" }
   })
 
   const byKey = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, remoteAddress: string) {
     const headers = { "www-authenticate": `Bearer resource_metadata="${baseOf(request)}/.well-known/oauth-protected-resource${new URL(request.url, "http://x").pathname}"` }
     const bearer = bearerOf(request.headers["authorization"])
-    const hash = bearer === null ? null : keys.hash(bearer)
-    const key = hash === null ? null : keys.peek(hash) ?? (yield* answer(keys.find(hash)))
+    const key = yield* answer(keyOf(bearer))
     if (key === null) return yield* Effect.fail(Refusal.unauthorized(bearer === null ? "Authentication required" : "An API key with scope mcp:connect is needed", { headers }))
     const now = yield* Clock.currentTimeMillis
-    const refused = KeyPolicy.admit(key, "mcp", { remoteAddress }, now) ??
-      (key.issuerId === null ? null : KeyPolicy.admitIssued({ key: key.issuer ?? null, isLimited: false }, "mcp", { remoteAddress }, now))
+    const refused = refusalOf(key, "mcp", remoteAddress, now)
     if (refused !== null) {
       return yield* Effect.fail(refused.reason === "credential" ? Refusal.unauthorized(refused.message, { headers }) : Refusal.forbidden(refused.message))
     }

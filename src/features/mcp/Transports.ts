@@ -8,8 +8,10 @@ import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import { Flags } from "#actors/ports/Flags.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 import { ServerTools } from "#src/inference/ports/ServerTools.ts"
 import type * as McpEngine from "./McpEngine.ts"
@@ -23,12 +25,19 @@ const KEEP_ALIVE_LOOKS = 15
 const OPENED_MAX = 10_000
 /** The stream of a session for what belongs to no call. */
 const SERVER = "server"
-/** What a client is told when the tools of other servers changed. */
+/** What a client is told when the tools of other servers changed, or what its key may use. */
 const CHANGED = JSON.stringify({ jsonrpc: "2.0", method: "notifications/tools/list_changed" })
+/** Who reads a stream: as it opened it, and as it is by now; null for one that may not read any more. */
+interface Reader {
+  readonly caller: McpCaller
+  readonly now: Effect.Effect<McpCaller | null, StoreError>
+}
+
 interface Reading {
   readonly place: string
-  /** The version of other servers' tools that the client knows. */
-  readonly tools: number
+  readonly caller: McpCaller
+  /** What decided over the list of tools that the client knows. */
+  readonly tools: string
   /** Looks without a message. */
   readonly idle: number
 }
@@ -100,7 +109,10 @@ const messagesOf = <E>(stream: Stream.Stream<Uint8Array, E>): Stream.Stream<stri
   Stream.decodeText(), Stream.splitLines, Stream.filter((line) => line.startsWith("data:")), Stream.map((line) => line.slice(5).trim())
 )
 
+const rightsOf = (key: ApiKey | null | undefined) => key === null || key === undefined ? null : [key.policy.scopes, key.policy.allowedMcpTools]
+
 export const make = Effect.gen(function*() {
+  const flags = yield* Flags
   // Loaded with the first frame: most gateways are never asked for their tools.
   const context = yield* Effect.context<Effect.Services<typeof McpEngine.make>>()
   const loaded = yield* Effect.cached(Effect.provide(Effect.flatMap(Effect.promise(() => import("./McpEngine.ts")), ({ make }) => make), context))
@@ -110,11 +122,13 @@ export const make = Effect.gen(function*() {
   const sessions = yield* McpSessions
   const scope = yield* Effect.scope
   const run = Effect.runForkWith(yield* Effect.context<never>())
-  /** The engine's own id of each session here, and the version of the tools that its client knows; oldest use first. */
-  const opened = new Map<string, { readonly local: string; readonly caller: McpCaller; tools: number }>()
+  /** The engine's own id of each session here, and what decided over the tools that its client knows; oldest use first. */
+  const opened = new Map<string, { readonly local: string; readonly caller: McpCaller; tools: string }>()
+  const toolsOf = ({ key }: McpCaller): string =>
+    JSON.stringify([servers.version(), flags.isOn("GATEWAY_MCP_ENFORCE_SCOPES"), rightsOf(key), rightsOf(key?.issuer)])
 
   const keep = Effect.fnUntraced(function*(id: string, local: string, caller: McpCaller) {
-    const tools = opened.get(id)?.tools ?? servers.version()
+    const tools = opened.get(id)?.tools ?? toolsOf(caller)
     opened.delete(id)
     opened.set(id, { local, caller, tools })
     if (opened.size <= OPENED_MAX) return
@@ -148,14 +162,18 @@ export const make = Effect.gen(function*() {
   /** The session of a caller; null for one that is gone or another caller's. */
   const own = (id: string, caller: McpCaller) => Effect.map(sessions.find(id), (session) => session === null || session.owner !== caller.owner ? null : session)
 
-  /** Messages of a stream behind a place, as long as the session lasts and the gateway takes work. */
-  const reading = (id: string, wanted: string, from: string, write: (message: McpMessage) => string): Stream.Stream<string, StoreError> =>
-    Stream.paginate({ place: from, tools: opened.get(id)?.tools ?? servers.version(), idle: 0 }, ({ idle, place, tools }) => Effect.gen(function*() {
-      const version = servers.version()
-      if (wanted === SERVER && version !== tools) {
+  /** Messages of a stream behind a place, as long as the session and its reader's right last and the gateway takes work. The stream of a call ends with it. */
+  const reading = (id: string, wanted: string, from: string, reader: Reader, write: (message: McpMessage) => string): Stream.Stream<string, StoreError> =>
+    Stream.paginate({ place: from, caller: reader.caller, tools: opened.get(id)?.tools ?? toolsOf(reader.caller), idle: 0 }, ({ caller: before, idle, place, tools }) => Effect.gen(function*() {
+      // A key is looked up in memory, other callers in the store; records that cannot be read end no stream.
+      const isDue = wanted === SERVER && (before.key !== null || idle % KEEP_ALIVE_LOOKS === 0)
+      const caller = isDue ? yield* Effect.orElseSucceed(reader.now, () => before) : before
+      if (caller === null) return [[], Option.none<Reading>()] as const
+      const toolsNow = toolsOf(caller)
+      if (wanted === SERVER && toolsNow !== tools) {
         const known = opened.get(id)
-        if (known !== undefined) known.tools = version
-        return [[write({ place, stream: wanted, text: CHANGED })], Option.some<Reading>({ place, tools: version, idle })] as const
+        if (known !== undefined) known.tools = toolsNow
+        return [[write({ place, stream: wanted, text: CHANGED })], Option.some<Reading>({ place, caller, tools: toolsNow, idle })] as const
       }
       const next = yield* sessions.next(id)
       const found = yield* sessions.behind(id, place)
@@ -164,14 +182,14 @@ export const make = Effect.gen(function*() {
       const end = mine.findIndex(({ text }) => text === null)
       const texts = (end < 0 ? mine : mine.slice(0, end)).map(write)
       if (end >= 0 || lifecycle.draining()) return [texts, Option.none<Reading>()] as const
-      if (last !== undefined) return [texts, Option.some({ place: last.place, tools, idle: 0 })] as const
+      if (last !== undefined) return [texts, Option.some({ place: last.place, caller, tools, idle: 0 })] as const
       if (idle % KEEP_ALIVE_LOOKS === 0 && (yield* sessions.find(id)) === null) return [texts, Option.none<Reading>()] as const
       yield* Effect.raceFirst(next, Effect.sleep(LOOK))
-      return [(idle + 1) % KEEP_ALIVE_LOOKS === 0 ? [": keepalive\n\n"] : [], Option.some({ place, tools, idle: idle + 1 })] as const
+      return [(idle + 1) % KEEP_ALIVE_LOOKS === 0 ? [": keepalive\n\n"] : [], Option.some({ place, caller, tools, idle: idle + 1 })] as const
     }))
 
-  const events = (id: string, wanted: string, from: string): Response =>
-    HttpServerResponse.stream(Stream.encodeText(Stream.concat(Stream.make(OPEN), reading(id, wanted, from, ({ place, text }) => `id: ${wanted}_${place}\nevent: message\ndata: ${text ?? ""}\n\n`))), sse)
+  const events = (id: string, wanted: string, from: string, reader: Reader): Response =>
+    HttpServerResponse.stream(Stream.encodeText(Stream.concat(Stream.make(OPEN), reading(id, wanted, from, reader, ({ place, text }) => `id: ${wanted}_${place}\nevent: message\ndata: ${text ?? ""}\n\n`))), sse)
 
   /** Keeps what a call streams, to its end; the call goes on when its client is gone. */
   const keeping = (id: string, stream: string, messages: Stream.Stream<string, unknown>) =>
@@ -204,18 +222,18 @@ export const make = Effect.gen(function*() {
     if (response.body._tag !== "Stream") return response
     const name = Crypto.randomUUID()
     yield* keeping(id, name, messagesOf(response.body.stream))
-    return events(id, name, "")
+    return events(id, name, "", { caller, now: Effect.succeed(caller) })
   })
 
-  const open = Effect.fn("McpTransports.open")(function*(headers: Headers, caller: McpCaller) {
+  const open = Effect.fn("McpTransports.open")(function*(headers: Headers, reader: Reader) {
     if (!(headers["accept"] ?? "").includes("text/event-stream")) return frame(406, -32000, "Not Acceptable: accept text/event-stream")
     const id = headers["mcp-session-id"]
     if (id === undefined) return missing
-    if ((yield* own(id, caller)) === null) return unknown
+    if ((yield* own(id, reader.caller)) === null) return unknown
     const last = headers["last-event-id"]
-    if (last === undefined) return events(id, SERVER, "")
+    if (last === undefined) return events(id, SERVER, "", reader)
     const match = eventId.exec(last)
-    return match === null ? frame(400, -32000, "Bad Request: Last-Event-ID names no event of this session") : events(id, match[1] as string, match[2] as string)
+    return match === null ? frame(400, -32000, "Bad Request: Last-Event-ID names no event of this session") : events(id, match[1] as string, match[2] as string, reader)
   })
 
   const end = Effect.fn("McpTransports.end")(function*(headers: Headers, caller: McpCaller) {
@@ -231,11 +249,11 @@ export const make = Effect.gen(function*() {
   })
 
   /** The older transport: the stream names the address for frames, and brings every answer. */
-  const openSse = Effect.fn("McpTransports.openSse")(function*(path: string, caller: McpCaller) {
+  const openSse = Effect.fn("McpTransports.openSse")(function*(path: string, reader: Reader) {
     const id = Crypto.randomUUID()
-    yield* sessions.put({ id, owner: caller.owner, opening: null })
+    yield* sessions.put({ id, owner: reader.caller.owner, opening: null })
     const address = `event: endpoint\ndata: ${path}?sessionId=${id}\n\n`
-    const messages = reading(id, SERVER, "", ({ text }) => `event: message\ndata: ${text ?? ""}\n\n`)
+    const messages = reading(id, SERVER, "", reader, ({ text }) => `event: message\ndata: ${text ?? ""}\n\n`)
     return HttpServerResponse.stream(Stream.encodeText(Stream.concat(Stream.make(address), messages)).pipe(
       Stream.ensuring(Effect.ignore(sessions.remove(id)))
     ), sse)

@@ -79,8 +79,8 @@ export const layer = HttpApiBuilder.group(Surface.make(McpGroup), "mcp", Effect.
     })),
     auditStats: () => answer(stats()),
     openStream: () => answer(Effect.gen(function*() {
-      const { caller, isStdio, request } = yield* admit("streamable-http")
-      const response = yield* transports.open(request.headers, caller)
+      const { caller, isStdio, now, request } = yield* admit("streamable-http")
+      const response = yield* transports.open(request.headers, { caller, now })
       return isStdio ? beats.during(response) : response
     })),
     sendStream: () => answer(Effect.gen(function*() {
@@ -89,7 +89,7 @@ export const layer = HttpApiBuilder.group(Surface.make(McpGroup), "mcp", Effect.
       return yield* transports.post(request.headers, body, isStdio ? McpCaller.narrowed(caller, body) : caller)
     })),
     endStream: () => answer(Effect.flatMap(admit("streamable-http"), ({ caller, request }) => transports.end(request.headers, caller))),
-    openSse: () => answer(Effect.flatMap(admit("sse"), ({ caller }) => transports.openSse(Admission.paths.sse, caller))),
+    openSse: () => answer(Effect.flatMap(admit("sse"), ({ caller, now }) => transports.openSse(Admission.paths.sse, { caller, now }))),
     sendSse: ({ query }) => answer(Effect.gen(function*() {
       const { caller, request } = yield* admit("sse")
       return yield* transports.postSse(query.sessionId, yield* textOf(request), caller)

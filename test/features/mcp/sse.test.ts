@@ -56,4 +56,13 @@ describe("HTTP with SSE", () => {
     opened.leave()
     await eventually(() => send(address, frame("tools/list")), ({ status }) => status === 400, "the session's end")
   })
+
+  it("the stream ends with its key", async () => {
+    const { gateway: { operator, url } } = lab
+    const own = await operator.createKey("deleted", { scopes: ["mcp:connect"] })
+    const opened = await Http.stream(url, { method: "GET", path: "/api/mcp/sse", headers: { accept: "text/event-stream", authorization: `Bearer ${own.key}` } })
+    await opened.until((seen) => seen.includes("\n\n"))
+    await operator.call("DELETE", `/api/keys/${own.id}`)
+    expect(await opened.ended).toMatchObject({ whole: true })
+  })
 })

@@ -1,4 +1,5 @@
 /** The MCP server over streamable HTTP: tools, versions, sessions, streams, refusals and the audit. */
+import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"
 import { CREDENTIAL } from "#test/support/lab.ts"
@@ -201,6 +202,43 @@ describe("sessions and versions", () => {
       expect([opened.status, opened.headers["content-type"], await opened.until((text) => text.includes("\n\n"))]).toEqual([200, "text/event-stream", ": open\n\n"])
       opened.leave()
     }
+  })
+
+  it("the stream of a session ends with its key, with its key's right and with MCP", async () => {
+    const { gateway: { operator, url } } = lab
+    const listening = async (own: string) => {
+      const headers = { accept: "text/event-stream", authorization: `Bearer ${own}`, ...await session(url, own) }
+      const opened = await Http.stream(url, { method: "GET", path: "/api/mcp/stream", headers })
+      await opened.until((text) => text.includes(": open"))
+      return opened
+    }
+    const [deleted, changed] = [await operator.createKey("deleted", { scopes: ["mcp:connect"] }), await operator.createKey("changed", { scopes: ["mcp:connect"] })]
+    const [ofDeleted, ofChanged, other] = [await listening(deleted.key), await listening(changed.key), await listening(key)]
+    await operator.call("DELETE", `/api/keys/${deleted.id}`)
+    expect(await ofDeleted.ended).toMatchObject({ whole: true })
+    await operator.changeKey(changed.id, { scopes: [] })
+    expect(await ofChanged.ended).toMatchObject({ whole: true })
+    await operator.call("PATCH", "/api/settings", { mcpEnabled: false })
+    expect(await other.ended).toMatchObject({ whole: true })
+    await operator.call("PATCH", "/api/settings", { mcpEnabled: true })
+  })
+
+  it("a client is told once that the tools of its key changed, and nothing of other changes", async () => {
+    const { gateway: { operator, url } } = lab
+    const own = await operator.createKey("narrowed", { scopes: ["mcp:connect", "*"] })
+    const { client } = await overStream(url, own.key)
+    let told = 0
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (told += 1))
+    const names = async () => (await client.listTools()).tools.map(({ name }) => name)
+    expect(await names()).toContain("gateway_list_combos")
+    await operator.changeKey(own.id, { name: "renamed" })
+    await operator.changeKey(own.id, { scopes: ["mcp:connect", "read:health"] })
+    await eventually(() => Promise.resolve(told), (count) => count > 0, "the notification")
+    expect(await names()).not.toContain("gateway_list_combos")
+    await operator.changeKey(own.id, { allowedMcpTools: ["docs"] })
+    await eventually(() => Promise.resolve(told), (count) => count > 1, "the second notification")
+    expect(told).toBe(2)
+    await client.close()
   })
 
   it("a cancelled call ends, and its upstream call with it", async () => {
