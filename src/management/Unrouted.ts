@@ -10,7 +10,7 @@ import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
 import * as Errors from "#schemas/errors.ts"
-import { errorBodyAt } from "#src/wire/errorBodyAt.ts"
+import { errorBodyAt, isLocal } from "#src/wire/errorBodyAt.ts"
 import { isClients } from "./authentication/endpointGate.ts"
 import * as Render from "./render.ts"
 import { givenRequestId } from "#src/platform/gate/origin.ts"
@@ -25,6 +25,12 @@ export const layer = (routes: ReadonlyArray<RouteTable.RouteRule>) => {
     const lifecycle = yield* Lifecycle
     const random = yield* SecureRandom.SecureRandom
 
+    /** The clients of local model servers are told the path that they miss: their host ends in /v1. */
+    const unknownLocal = (method: string, path: string) => {
+      const served = table.match(`/v1${path}`).length > 0 ? `; it is served at /v1${path}` : ""
+      return Errors.make("unknown_route", `Unknown route: ${method} ${path.slice(0, 512)}${served}`, { extra: { path: path.slice(0, 512) } })
+    }
+
     const refuse = Effect.gen(function*() {
       const request = yield* HttpServerRequest.HttpServerRequest
       const path = RouteTable.rawPath(request.url)
@@ -34,8 +40,10 @@ export const layer = (routes: ReadonlyArray<RouteTable.RouteRule>) => {
         : Refusal.methodNotAllowed(request.method, RouteTable.allowed(known))
       const requestId = givenRequestId(request.headers) ?? (yield* random.uuidV4())
       const headers = { "x-request-id": requestId, "x-gateway-version": lifecycle.version, "cache-control": "no-store" }
-      if (known[0] !== undefined && isClients(known[0])) {
-        const error = Errors.make("method_not_allowed", refusal.error.message)
+      const error = known[0] !== undefined && isClients(known[0]) ? Errors.make("method_not_allowed", refusal.error.message)
+        : known.length === 0 && isLocal(path) ? unknownLocal(request.method, path)
+        : null
+      if (error !== null) {
         return HttpServerResponse.text(errorBodyAt(path)(error), {
           status: error.status,
           contentType: "application/json",

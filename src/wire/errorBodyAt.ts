@@ -10,7 +10,10 @@ export const errorBodyAt = (path: string) => {
   if (path.startsWith("/v1beta/")) return GenerateContent.client.errorBody
   if (path.startsWith("/v1/messages")) return Messages.client.errorBody
   if (path.endsWith("/responses")) return Responses.client.errorBody
-  return localPath.test(path) ? LocalModelServer.client.errorBody : ChatCompletions.client.errorBody
+  return isLocal(path) ? LocalModelServer.client.errorBody : ChatCompletions.client.errorBody
 }
 
-const localPath = /\/api\/(?:chat|show|tags|version)$/
+const localPath = /\/api\/(?:blobs\/[^/]+|chat|copy|create|delete|embed|embeddings|generate|ps|pull|push|show|tags|version)$/
+
+/** Do clients of local model servers call this path? The gateway serves some of them. */
+export const isLocal = (path: string): boolean => localPath.test(path)
