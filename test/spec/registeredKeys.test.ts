@@ -49,6 +49,20 @@ describe("registered keys", () => {
     expect((await lab.gateway.operator.raw("GET", `${path}/${id}`)).status).toBe(200)
   })
 
+  it("refusals below /v1 are those of the inference surface, as its clients read them", async () => {
+    const issuer = as((await lab.gateway.operator.createKey("reads errors")).key)
+    for (const [method, at, body] of [
+      ["GET", "/v1/quotas/check", undefined], ["POST", "/v1/issues/report", { title: "x" }], ["GET", "/v1/providers/lab/limits", undefined], ["GET", "/v1/accounts/a/limits", undefined]
+    ] as const) {
+      const { json, status } = await as("sk-wrong")(method, at, body)
+      expect([at, status, json]).toEqual([at, 401, { error: { message: expect.any(String) as unknown, type: "authentication_error", code: "AUTH_001" } }])
+    }
+    const wrong = await issuer("POST", "/v1/issues/report", { title: 7 })
+    expect([wrong.status, wrong.json]).toMatchObject([400, { error: { type: "invalid_request_error", param: "title", message: expect.stringContaining("title") as unknown } }])
+    expect((await as(null)("PUT", "/v1/accounts/a/limits", {})).json).toMatchObject({ error: { type: "invalid_request", code: "AUTH_001" } })
+    expect((await issuer("POST", path, { name: 7 })).json).toMatchObject({ error: { type: "invalid_request" }, requestId: expect.any(String) as unknown })
+  })
+
   it("an issued key may do no more than its issuer, and a key with limits issues none", async () => {
     const narrow = await lab.gateway.operator.createKey("narrow", { modelAccessMode: "restricted", allowedModels: ["lab/m"] })
     const child = String(at((await as(narrow.key)("POST", path, { name: "child" })).json, "key"))

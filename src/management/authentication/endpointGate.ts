@@ -23,12 +23,12 @@ export interface EndpointGate {
 /** Signing in, here and to providers, answers in the time of a request: a password is checked without shared state, too. */
 const signIns: ReadonlySet<string> = new Set(["auth", "oauth"])
 
-/** Groups whose calls below /v1 are those of the OpenAI API. */
-const clientGroups: ReadonlySet<string> = new Set(["files", "batches"])
+/** Groups whose calls below /v1 belong to the inference surface: those of the OpenAI API, and what clients ask before they issue keys. */
+const clientGroups: ReadonlySet<string> = new Set(["files", "batches", "registeredKeys"])
 
-/** Clients of the inference surface call it, and read its errors. */
-export const isClients = ({ group, path }: Pick<RouteTable.RouteRule, "group" | "path">): boolean =>
-  group === "inference" || (clientGroups.has(group) && path.startsWith("/v1/"))
+/** Clients of the inference surface call it, and read its errors. What an operator changes there is the management API's. */
+export const isClients = ({ access, group, path }: Pick<RouteTable.RouteRule, "access" | "group" | "path">): boolean =>
+  group === "inference" || (clientGroups.has(group) && path.startsWith("/v1/") && access?.tier === "CLIENT_API")
 
 export const gateOf = (endpoint: HttpApiEndpoint.Top, group: string): EndpointGate => {
   const pattern = RouteTable.compilePath(endpoint.path)
@@ -41,6 +41,6 @@ export const gateOf = (endpoint: HttpApiEndpoint.Top, group: string): EndpointGa
     takesBody: endpoint.payload.size > 0 && Origin.isMutation(endpoint.method),
     input: inputOf(endpoint),
     waits: Origin.isMutation(endpoint.method) && !signIns.has(group) && (rule?.tier === "MANAGEMENT" || rule?.tier === "ALWAYS_PROTECTED"),
-    refusals: Context.getOrUndefined(endpoint.annotations, FrameErrors) === true ? "frames" : isClients({ group, path: endpoint.path }) ? "client" : "management"
+    refusals: Context.getOrUndefined(endpoint.annotations, FrameErrors) === true ? "frames" : isClients({ access: rule, group, path: endpoint.path }) ? "client" : "management"
   }
 }
