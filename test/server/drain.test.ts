@@ -1,6 +1,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 import { describe, expect, it } from "vitest"
@@ -91,6 +92,32 @@ describe("the drain", () => {
     await eventually("it runs", () => waiting.frontEnd.liveExchanges === 1)
     await waiting.stop()
     expect((await client.response()).status).toBe(503)
+  })
+
+  it("answers a request whose body is still to come when the timeout is over, on both lanes", async () => {
+    const { frontEnd, port, stop } = await start(
+      { gracefulShutdownTimeout: "50 millis" },
+      Effect.as(Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => request.text), HttpServerResponse.text("read"))
+    )
+    let told: unknown = null
+    const reasons: Array<AbortReason> = []
+    frontEnd.direct("POST", "/direct", (exchange) => {
+      exchange.onAbort((reason) => reasons.push(reason))
+      exchange.readBody(1_000, (_body, failure) => {
+        told = failure
+      })
+    })
+    const clients = [await RawClient.connect(port), await RawClient.connect(port)]
+    for (const [i, client] of clients.entries()) client.send(`POST ${i === 0 ? "/" : "/direct"} HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf`)
+    await eventually("both run", () => frontEnd.liveExchanges === 2)
+    const begun = performance.now()
+    await stop()
+    for (const client of clients) {
+      const { headers, status } = await client.response()
+      expect([status, headers["connection"], headers["retry-after"]]).toEqual([503, "close", "1"])
+      await client.closed()
+    }
+    expect([told, reasons, performance.now() - begun < 3_000]).toEqual(["aborted", ["shutdown"], true])
   })
 
   it("is bounded even when a request cannot be interrupted", async () => {

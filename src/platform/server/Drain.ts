@@ -2,6 +2,7 @@
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
+import type { DirectRoute } from "./Exchange.ts"
 import type { Listening } from "./Listener.ts"
 import { native, type NativeApp } from "#src/platform/server/uws/native.ts"
 import type { ExchangeHost } from "#src/platform/server/uws/ExchangeHost.ts"
@@ -24,6 +25,8 @@ export interface DrainParts {
   readonly listening: () => Listening | null
   readonly connections: () => number
   readonly gracefulShutdownTimeout: Duration.Input
+  /** Answers a request that will not be served. */
+  readonly refuse: DirectRoute
 }
 
 export const makeDrain = Effect.fnUntraced(function*(parts: DrainParts) {
@@ -58,7 +61,7 @@ export const makeDrain = Effect.fnUntraced(function*(parts: DrainParts) {
   const drain = yield* Effect.cached(Effect.gen(function*() {
     yield* begin
     yield* Effect.timeoutOption(idle, parts.gracefulShutdownTimeout)
-    for (const exchange of host.live) exchange.stop()
+    for (const exchange of host.live) exchange.stop(parts.refuse)
     for (const socket of sockets) socket.shutdown()
     for (const fiber of fibers) fiber.interruptUnsafe()
     yield* Effect.timeoutOption(idle, INTERRUPTED_MILLIS)

@@ -3,7 +3,7 @@ import type { BodyOwner } from "#src/platform/server/body/BodyOwner.ts"
 import { type BodyDone, BodyReader } from "#src/platform/server/body/BodyReader.ts"
 import { type BodyFlow, type BodySink, guardedSink, pourWhole } from "#src/platform/server/body/bodySink.ts"
 import * as ContentCoding from "#src/platform/server/contentCoding.ts"
-import type { AbortReason, Exchange } from "#src/platform/server/Exchange.ts"
+import type { AbortReason, DirectRoute, Exchange } from "#src/platform/server/Exchange.ts"
 import type { ExchangeHost } from "./ExchangeHost.ts"
 import type { NativeRequest, NativeResponse } from "./native.ts"
 import { Pace } from "./Pace.ts"
@@ -23,6 +23,8 @@ const STREAMED_BYTES_PER_MS = 32
 /** Most bytes that are read and dropped of an unwanted body, so that the client whose connection closes sees the answer. */
 const DROPPED_BYTES = 64 * 1024 * 1024
 const DROPPED_MILLIS = 2_000
+/** The same while the server stops: well within what its interrupted requests get. */
+const DRAIN_DROPPED_MILLIS = 500
 
 const closeToken = /(?:^|,)\s*close\s*(?:,|$)/i
 
@@ -264,11 +266,18 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
     this.res.close()
   }
 
-  /** Asks the exchange to end now: its owner may still answer; without an owner it is cut. */
-  stop(): void {
+  /** Asks the exchange to end now. `refuse` answers while the body is still to come; else its owner may answer; without an owner it is cut. */
+  stop(refuse: DirectRoute): void {
     if (this.state === DONE || this.leaves) return
-    if (this.stopListener === undefined) this.abort("shutdown")
-    else this.stopListener()
+    const { reader } = this
+    const isRefused = this.state === OPEN && reader !== undefined && !reader.complete && reader.failure === null
+    if (isRefused) refuse(this)
+    if (this.stopListener !== undefined) return this.stopListener()
+    if (!isRefused) return this.abort("shutdown")
+    // The owner hears of it now, not when the rest of the body was waited for: it must not answer any more.
+    const listener = this.abortListener
+    this.abortListener = undefined
+    if (listener !== undefined) this.guard(() => listener("shutdown"))
   }
 
   /** Gives the native response away for a protocol upgrade; null when it is not free any more. */
@@ -337,7 +346,7 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
   protected override dropBody(done: () => void): void {
     const reader = this.bodyReader()
     if (reader === undefined) done()
-    else reader.drop(DROPPED_BYTES, DROPPED_MILLIS, () => this.guard(done))
+    else reader.drop(DROPPED_BYTES, this.host.draining ? DRAIN_DROPPED_MILLIS : DROPPED_MILLIS, () => this.guard(done))
   }
 
   protected override unpause(): void {

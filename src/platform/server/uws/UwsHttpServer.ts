@@ -109,7 +109,8 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
     fibers,
     listening: () => listening,
     connections: () => connections,
-    gracefulShutdownTimeout: options.gracefulShutdownTimeout ?? defaults.gracefulShutdownTimeout
+    gracefulShutdownTimeout: options.gracefulShutdownTimeout ?? defaults.gracefulShutdownTimeout,
+    refuse: answerNotReady
   })
   yield* Scope.addFinalizer(scope, drain)
 
