@@ -62,10 +62,11 @@ const typeOf = (status: number): string => {
 }
 
 /** The same refusal for clients of the inference surface, which show the message alone: it names each wrong field. */
-const client = ({ error: { code, details = [], message }, headers, status }: Refusal.Refusal): HttpServerResponse.HttpServerResponse => {
+const client = ({ error: { code, details = [], message, type }, errorExtra, headers, status }: Refusal.Refusal): HttpServerResponse.HttpServerResponse => {
   const [first] = details
   const said = first === undefined ? message : details.map((issue) => `Field '${issue.field}': ${issue.message}`).join("; ")
-  const error = new PublicError(code, status, typeOf(status), said, null, first === undefined ? null : { param: first.field })
+  // An unknown route has the same words on every path.
+  const error = new PublicError(code, status, code === "unknown_route" ? type : typeOf(status), said, null, first === undefined ? errorExtra : { param: first.field })
   return HttpServerResponse.text(errorBody(error), { status, headers, contentType: "application/json" })
 }
 

@@ -92,6 +92,14 @@ describe("error replies", () => {
     expect(text).toContain("/v1/api/chat")
   })
 
+  it.each(["/v1/files/", "/v1/batches/", "/v1/responses/", "/v1/conversations/", "/v1/models/", "/v1beta/models/"])(
+    "404 not_found / unknown_route, with path, for GET %s, whose id is empty",
+    async (path) => {
+      const reply = await Http.send(lab.gateway.url, { path: `${path}?a=1` })
+      expect([reply.status, errorIn(reply)]).toMatchObject([404, { message: `Unknown route: GET ${path}`, type: "not_found", code: "unknown_route", path }])
+    }
+  )
+
   it("404 model_not_found for a model nobody offers", async () => {
     const reply = await post({ model: "no-such-model-anywhere", messages })
     expect([reply.status, errorIn(reply)["code"]]).toEqual([404, "model_not_found"])

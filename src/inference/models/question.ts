@@ -95,8 +95,8 @@ export const make = ({ errorBody: ownErrors, perFormat, prefix, takesBody, token
     const configuration = yield* Configuration
     const flags = yield* Flags
     const [path = "", search = ""] = request.url.split("?", 2)
-    // The router decodes paths, but an encoded variant of this path is another, unknown route.
-    if (!path.startsWith(prefix) || reservedPaths.has(path)) return unknownRoute(request.method, request.url)
+    // The router decodes paths, but an encoded variant of this path is another, unknown route; so is one whose id is empty.
+    if (!path.startsWith(prefix) || path === `${prefix}/` || reservedPaths.has(path)) return unknownRoute(request.method, request.url)
     const sent: InferenceCall.CallHead = {
       query: search,
       header: (name) => request.headers[name],
