@@ -30,9 +30,23 @@ describe("a provider's own route", () => {
     }
   })
 
+  it("takes the ids without thinking that its list of models names, with the provider and without it", async () => {
+    await lab.gateway.operator.createConnection({ provider: "anthropic", apiKey: "sk-ant-routes-0000000001", providerSpecificData: { baseUrl: `${lab.sim.url}/v1` } })
+    const [path, model] = ["/v1/providers/anthropic", "claude-sonnet-4-5"]
+    const { data } = JSON.parse((await Http.send(lab.gateway.url, { path: `${path}/models` })).text) as { data: ReadonlyArray<{ id: string }> }
+    expect(data.map(({ id }) => id)).toContain(`claude-3-gateway-no-thinking/anthropic/${model}`)
+    for (const variant of [`claude-3-gateway-no-thinking/anthropic/${model}`, `claude-3-gateway-no-thinking/${model}`, `no-think/claude/${model}`]) {
+      const reply = await post(`${path}/chat/completions`, { model: variant, messages, reasoning_effort: "high" })
+      expect([variant, reply.status, reply.headers["x-gateway-model"]]).toEqual([variant, 200, `anthropic/${model}`])
+      expect(await upstreamBody(model)).toMatchObject({ model, thinking: { type: "disabled" } })
+    }
+  })
+
   it("400 model_mismatch for a model of another provider, 404 for an unknown provider", async () => {
-    const mismatch = await post("/v1/providers/lab/chat/completions", { model: messagesModel, messages })
-    expect([mismatch.status, errorIn(mismatch)["code"]]).toEqual([400, "model_mismatch"])
+    for (const model of [messagesModel, `claude-3-gateway-no-thinking/${messagesModel}`]) {
+      const mismatch = await post("/v1/providers/lab/chat/completions", { model, messages })
+      expect([mismatch.status, errorIn(mismatch)["code"]]).toEqual([400, "model_mismatch"])
+    }
     expect((await post("/v1/providers/nobody/chat/completions", { model: "x", messages })).status).toBe(404)
   })
 })

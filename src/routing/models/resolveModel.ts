@@ -118,10 +118,12 @@ const thinkingVariant: Step = (indexes, asked) => {
 /** A step answers finally, names another id to resolve from the top, or passes to the next step with undefined. */
 type Step = (indexes: Indexes, asked: ModelQuery) => Resolution | Redirect | undefined
 
+/** Characters of the prefix that asks for a model without thinking; 0 where an id has none. */
+export const noThinkingLength = (id: string): number =>
+  id.startsWith(NO_THINKING_PREFIX) ? NO_THINKING_PREFIX.length : id.startsWith(NO_THINKING_SHORT_PREFIX) ? NO_THINKING_SHORT_PREFIX.length : 0
+
 const noThinkingPrefix: Step = (indexes, asked) => {
-  const length = asked.id.startsWith(NO_THINKING_PREFIX)
-    ? NO_THINKING_PREFIX.length
-    : asked.id.startsWith(NO_THINKING_SHORT_PREFIX) ? NO_THINKING_SHORT_PREFIX.length : 0
+  const length = noThinkingLength(asked.id)
   if (length === 0 || asked.noThinking) return undefined
   if (!indexes.view.noThinkingAliases) {
     return notFound(indexes, asked, "Ids without thinking are off: NO_THINKING_ALIAS_ENABLED lists and accepts them.")
