@@ -1,5 +1,6 @@
 /** The agent-to-agent server: its card and skills, a task to give it, and the operator's own tasks with what became of them. */
 import { useMutation, useQuery } from "@tanstack/react-query"
+import { useNavigate, useSearch } from "@tanstack/react-router"
 import { useState } from "react"
 import { ask, call, Problem, problemOf } from "../../api/call.ts"
 import type { Answer } from "../../api/contract.ts"
@@ -10,13 +11,14 @@ import { Dialog } from "../../parts/Dialog.tsx"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { AreaField, SelectField, Switch, TextField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
+import { Pager, pageOf, pageText } from "../../parts/Pager.tsx"
 import { Status, type Tone } from "../../parts/Status.tsx"
 import { Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { exact } from "../../format/time.ts"
 
 const EVERY_MS = 2_000
-const MOST_TASKS = 100
+const ON_A_PAGE = 100
 const CARD = "/.well-known/agent-card.json"
 
 type Task = Answer<"GET /api/a2a/tasks">["tasks"][number]
@@ -94,29 +96,36 @@ const One = ({ id, onClose }: { readonly id: string; readonly onClose: () => voi
 }
 
 const Tasks = ({ onLook }: { readonly onLook: (id: string) => void }) => {
-  const read = useRead("GET /api/a2a/tasks", { query: { limit: MOST_TASKS } }, { everyMs: EVERY_MS })
+  const { tasks: at = "", ...place } = useSearch({ from: "/agents" })
+  const navigate = useNavigate({ from: "/agents" })
+  const page = pageOf(at)
+  const turn = (next: number): void => void navigate({ search: { ...place, ...(next === 0 ? {} : { tasks: pageText(next) }) }, replace: true })
+  const read = useRead("GET /api/a2a/tasks", { query: { limit: ON_A_PAGE, offset: page * ON_A_PAGE } }, { everyMs: EVERY_MS })
   const cancel = useChange("POST /api/a2a/tasks/:id/cancel", ["GET /api/a2a/tasks", "GET /api/a2a/tasks/:id"], undefined, { said: "The task is cancelled.", isRecord: false })
   return (
     <>
       {cancel.error === null ? null : <div className="panel-body"><Failure what="The task was not cancelled" error={cancel.error} /></div>}
       <Loaded read={read} what="The tasks">
-        {({ tasks, total }) => tasks.length === 0 ? <Empty icon="agents" title="You gave no task yet">Tasks are seen by the caller that gave them, and by no other: those of agents are not listed here.</Empty> : (
-          <Table label="Tasks">
-            <thead><tr><th scope="col">Asked</th><th scope="col">Skill</th><th scope="col">State</th><th scope="col">Given</th><th scope="col"><span className="hidden-text">Actions, {count(total)} tasks</span></th></tr></thead>
-            <tbody>
-              {tasks.map((task) => (
-                <tr key={task.id}>
-                  <td className="cut" title={task.input}>{task.input}</td><td>{task.skill}</td><td><Status {...states[task.state]} /></td><td><Ago at={task.createdAt} /></td>
-                  <td className="actions">
-                    <div className="row">
-                      <button type="button" className="button button-small" onClick={() => onLook(task.id)} aria-label={`Open the task ${task.input.slice(0, 60)}`}>Open</button>
-                      {isOpen(task) ? <button type="button" className="button button-small button-danger" disabled={cancel.isPending} onClick={() => cancel.mutate({ params: { id: task.id } })} aria-label={`Cancel the task ${task.input.slice(0, 60)}`}>Cancel</button> : null}
-                    </div>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </Table>
+        {({ tasks, total }) => total === 0 ? <Empty icon="agents" title="You gave no task yet">Tasks are seen by the caller that gave them, and by no other: those of agents are not listed here.</Empty> : (
+          <>
+            <Table label="Tasks">
+              <thead><tr><th scope="col">Asked</th><th scope="col">Skill</th><th scope="col">State</th><th scope="col">Given</th><th scope="col"><span className="hidden-text">Actions, {count(total)} tasks</span></th></tr></thead>
+              <tbody>
+                {tasks.map((task) => (
+                  <tr key={task.id}>
+                    <td className="cut" title={task.input}>{task.input}</td><td>{task.skill}</td><td><Status {...states[task.state]} /></td><td><Ago at={task.createdAt} /></td>
+                    <td className="actions">
+                      <div className="row">
+                        <button type="button" className="button button-small" onClick={() => onLook(task.id)} aria-label={`Open the task ${task.input.slice(0, 60)}`}>Open</button>
+                        {isOpen(task) ? <button type="button" className="button button-small button-danger" disabled={cancel.isPending} onClick={() => cancel.mutate({ params: { id: task.id } })} aria-label={`Cancel the task ${task.input.slice(0, 60)}`}>Cancel</button> : null}
+                      </div>
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </Table>
+            <Pager label="tasks" page={page} hasOlder={(page + 1) * ON_A_PAGE < total} onTurn={turn} />
+          </>
         )}
       </Loaded>
     </>

@@ -1,29 +1,33 @@
 /** Calls of tools: which, whose, how they ended. What they were asked is kept as a hash only. */
 import { useNavigate, useSearch } from "@tanstack/react-router"
 import { Problem } from "../../api/call.ts"
+import { useEveryKey } from "../../api/everyKey.ts"
 import { useRead } from "../../api/query.ts"
 import { count, duration } from "../../format/numbers.ts"
 import { Copy } from "../../parts/Copy.tsx"
 import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, TextField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
+import { Pager, pageOf, pageText } from "../../parts/Pager.tsx"
 import { Rows } from "../../parts/Rows.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago } from "../../parts/Time.tsx"
 
 const EVERY_MS = 5_000
-const MOST_CALLS = 500
+const ON_A_PAGE = 500
 
 const states = [{ value: "", word: "All" }, { value: "true", word: "Succeeded" }, { value: "false", word: "Failed" }]
 
 export const Audit = () => {
-  const { state = "", tool = "" } = useSearch({ from: "/agents" })
+  const place = useSearch({ from: "/agents" })
+  const { page: at = "", state = "", tool = "" } = place
   const navigate = useNavigate({ from: "/agents" })
-  const keys = useRead("GET /api/keys", { query: { limit: 1_000 } })
+  const page = pageOf(at)
+  const keys = useEveryKey()
   const stats = useRead("GET /api/mcp/audit/stats", {}, { everyMs: EVERY_MS })
-  const read = useRead("GET /api/mcp/audit", { query: { limit: MOST_CALLS, ...(tool === "" ? {} : { tool }), ...(state === "" ? {} : { success: state }) } }, { everyMs: EVERY_MS })
-  const set = (change: { readonly tool?: string; readonly state?: string }): void => void navigate({ search: Object.fromEntries(Object.entries({ tool, state, ...change }).filter(([, value]) => value !== "")), replace: true })
-  const nameOf = (id: string | null): string => id === null ? "an operator" : keys.data?.keys.find((key) => key.id === id)?.name ?? id
+  const read = useRead("GET /api/mcp/audit", { query: { limit: ON_A_PAGE, offset: page * ON_A_PAGE, ...(tool === "" ? {} : { tool }), ...(state === "" ? {} : { success: state }) } }, { everyMs: EVERY_MS })
+  const set = (change: { readonly tool?: string; readonly state?: string; readonly page?: string }): void => void navigate({ search: Object.fromEntries(Object.entries({ ...place, page: "", ...change }).filter(([, value]) => value !== "")), replace: true })
+  const nameOf = (id: string | null): string => id === null ? "an operator" : keys.data?.find((key) => key.id === id)?.name ?? id
   if (read.error instanceof Problem && read.error.code === "LOCAL_ONLY") return null
   return (
     <Panel title="Calls of tools">
@@ -38,7 +42,7 @@ export const Audit = () => {
       </div>
       <Loaded read={read} what="The calls of tools">
         {({ entries, total }) => entries.length === 0 ? (
-          <Empty icon="agents" title={tool === "" && state === "" ? "No tool was called yet" : "No call fits"} action={tool === "" && state === "" ? undefined : <button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} />
+          <Empty icon="agents" title={tool === "" && state === "" && page === 0 ? "No tool was called yet" : "No call fits"} action={tool === "" && state === "" && page === 0 ? undefined : <button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} />
         ) : (
           <>
             <Rows label="Calls of tools" columns={6} rows={entries} head={<><th scope="col">When</th><th scope="col">Tool</th><th scope="col">Caller</th><th scope="col">Outcome</th><th scope="col" className="end">Took</th><th scope="col">Hash of the arguments</th></>}>
@@ -50,7 +54,8 @@ export const Audit = () => {
                 </tr>
               )}
             </Rows>
-            {total > entries.length ? <p className="panel-body small muted">The newest {count(entries.length)} of {count(total)}.</p> : null}
+            {total > ON_A_PAGE ? <p className="panel-body small muted number">{count(page * ON_A_PAGE + 1)} to {count(page * ON_A_PAGE + entries.length)} of {count(total)}</p> : null}
+            <Pager label="calls of tools" page={page} hasOlder={(page + 1) * ON_A_PAGE < total} onTurn={(next) => set({ page: pageText(next) })} />
           </>
         )}
       </Loaded>

@@ -14,6 +14,7 @@ import { Switch, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { useNow } from "../../parts/now.ts"
 import { Page, Panel } from "../../parts/Page.tsx"
+import { Pager, pageOf, pageText } from "../../parts/Pager.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { Table } from "../../parts/Table.tsx"
@@ -91,9 +92,9 @@ const Row = ({ acts, budget, value }: { readonly value: Key; readonly budget: Bu
 type Open = { readonly what: "edit" | "budget" | "renew" | "delete"; readonly key: Key } | { readonly what: "make" } | { readonly what: "once"; readonly value: string } | null
 
 const Keys = () => {
-  const { page: pageText = "0", search = "" } = useSearch({ from: "/keys" })
+  const { page: at = "", search = "" } = useSearch({ from: "/keys" })
   const navigate = useNavigate({ from: "/keys" })
-  const page = Math.max(0, Math.floor(Number(pageText)) || 0)
+  const page = pageOf(at)
   const set = (change: { readonly page?: string; readonly search?: string }): void => void navigate({ search: Object.fromEntries(Object.entries({ search, page: "", ...change }).filter(([, value]) => value !== "")), replace: true })
   const read = useRead("GET /api/keys", { query: { limit: ON_A_PAGE, offset: page * ON_A_PAGE, ...(search === "" ? {} : { search }) } }, { everyMs: EVERY_MS })
   const budgets = useRead("GET /api/usage/budget", {}, { everyMs: EVERY_MS })
@@ -128,13 +129,7 @@ const Keys = () => {
                 </tbody>
               </Table>
               )}
-              {page === 0 && total <= ON_A_PAGE ? null : (
-                <div className="panel-head">
-                  <button type="button" className="button button-small" disabled={page === 0} onClick={() => set({ page: page === 1 ? "" : String(page - 1) })}>Newer</button>
-                  <span className="small muted number">Page {page + 1}</span>
-                  <button type="button" className="button button-small" disabled={(page + 1) * ON_A_PAGE >= total} onClick={() => set({ page: String(page + 1) })}>Older</button>
-                </div>
-              )}
+              <Pager label="keys" page={page} hasOlder={(page + 1) * ON_A_PAGE < total} onTurn={(next) => set({ page: pageText(next) })} />
             </>
           )}
         </Loaded>

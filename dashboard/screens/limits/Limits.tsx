@@ -2,6 +2,7 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router"
 import { useState } from "react"
 import { call } from "../../api/call.ts"
+import { useEveryKey } from "../../api/everyKey.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { Meter } from "../../parts/Bars.tsx"
 import { Confirm, Dialog } from "../../parts/Dialog.tsx"
@@ -20,7 +21,6 @@ import { type Kind, kinds, type Row, rowsOf, shareOf, shown, type TokenLimit } f
 import { WhatIf } from "./WhatIf.tsx"
 
 const EVERY_MS = 5_000
-const MOST_KEYS = 1_000
 const NEAR = 0.8
 
 const stateOf = (row: Row) => {
@@ -72,7 +72,7 @@ const Line = ({ onChange, onDelete, row }: { readonly row: Row; readonly onChang
 const Limits = () => {
   const { kind = "", search = "" } = useSearch({ from: "/limits" })
   const navigate = useNavigate({ from: "/limits" })
-  const keys = useRead("GET /api/keys", { query: { limit: MOST_KEYS } })
+  const keys = useEveryKey()
   const budgets = useRead("GET /api/usage/budget", {}, { everyMs: EVERY_MS })
   const tokenLimits = useRead("GET /api/usage/token-limits", {}, { everyMs: EVERY_MS })
   const sessions = useRead("GET /api/sessions", {}, { everyMs: EVERY_MS })
@@ -88,7 +88,7 @@ const Limits = () => {
   })
   const all = [keys, budgets, tokenLimits, sessions, quotas]
   const failed = all.find(({ isError }) => isError)
-  const known = keys.data?.keys ?? []
+  const known = keys.data ?? []
   const rows = rowsOf({
     keys: known, budgets: budgets.data === undefined ? [] : "budgets" in budgets.data ? budgets.data.budgets : [budgets.data],
     tokenLimits: tokenLimits.data?.limits ?? [], sessions: sessions.data?.byApiKey ?? {}, quotas: quotas.data?.providers ?? []

@@ -9,6 +9,7 @@ import { Confirm, Dialog } from "../../parts/Dialog.tsx"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Panel } from "../../parts/Page.tsx"
+import { Pager } from "../../parts/Pager.tsx"
 import { Status, type Tone } from "../../parts/Status.tsx"
 import { Table } from "../../parts/Table.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
@@ -17,7 +18,7 @@ import { lineErrors } from "./lineErrors.ts"
 import { Preview, useBeginning } from "./Preview.tsx"
 
 const EVERY_MS = 2_000
-const MOST_BATCHES = 100
+const ON_A_PAGE = 100
 /** Bytes of a file of errors that are read for the list. */
 const ERROR_BYTES = 256_000
 
@@ -126,21 +127,29 @@ const Row = ({ batch, onLook }: { readonly batch: Batch; readonly onLook: () => 
 }
 
 export const Batches = ({ onNew }: { readonly onNew: () => void }) => {
-  const read = useRead("GET /api/batches", { query: { limit: MOST_BATCHES } }, { everyMs: EVERY_MS })
+  // Each page begins after the last batch of the one before: what is new moves nothing.
+  const [turned, setTurned] = useState<ReadonlyArray<string>>([])
+  const after = turned.at(-1)
+  const read = useRead("GET /api/batches", { query: { limit: ON_A_PAGE, ...(after === undefined ? {} : { after }) } }, { everyMs: EVERY_MS })
   const [open, setOpen] = useState<string | null>(null)
   const [clearing, setClearing] = useState(false)
   const clear = useChange("DELETE /api/v1/batches/delete-completed", ["GET /api/batches", "GET /api/files"], () => setClearing(false), {
     said: ({ deletedBatches, deletedFiles }) => `${counted(deletedBatches, "batch", "batches")} and ${counted(deletedFiles, "file", "files")} are deleted.`, isRecord: false
   })
-  const completed = read.data?.data.filter(({ status }) => status === "completed").length ?? 0
+  // Those of other pages count, too: with more than one page the gateway looks.
+  const mayClear = turned.length > 0 || read.data?.has_more === true || read.data?.data.some(({ status }) => status === "completed") === true
+  const turn = (page: number, last: string | null | undefined): void => setTurned(page < turned.length ? turned.slice(0, page) : typeof last === "string" ? [...turned, last] : turned)
   return (
-    <Panel title="Batches" actions={<button type="button" className="button button-small button-danger" disabled={completed === 0} onClick={() => setClearing(true)}>Delete the completed ones</button>}>
+    <Panel title="Batches" actions={<button type="button" className="button button-small button-danger" disabled={!mayClear} onClick={() => setClearing(true)}>Delete the completed ones</button>}>
       <Loaded read={read} what="The batches">
-        {({ data }) => data.length === 0 ? <Empty icon="work" title="No batch yet" action={<button type="button" className="button" onClick={onNew}>Start one</button>}>Upload a file of requests below, then run it.</Empty> : (
-          <Table label="Batches">
-            <thead><tr><th scope="col">Batch</th><th scope="col">State</th><th scope="col">Progress</th><th scope="col">Endpoint</th><th scope="col">Begun</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
-            <tbody>{data.map((batch) => <Row key={batch.id} batch={batch} onLook={() => setOpen(batch.id)} />)}</tbody>
-          </Table>
+        {({ data, has_more, last_id }) => data.length === 0 && turned.length === 0 ? <Empty icon="work" title="No batch yet" action={<button type="button" className="button" onClick={onNew}>Start one</button>}>Upload a file of requests below, then run it.</Empty> : (
+          <>
+            <Table label="Batches" isStale={read.isPlaceholderData}>
+              <thead><tr><th scope="col">Batch</th><th scope="col">State</th><th scope="col">Progress</th><th scope="col">Endpoint</th><th scope="col">Begun</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+              <tbody>{data.map((batch) => <Row key={batch.id} batch={batch} onLook={() => setOpen(batch.id)} />)}</tbody>
+            </Table>
+            <Pager label="batches" page={turned.length} hasOlder={has_more} onTurn={(page) => turn(page, last_id)} />
+          </>
         )}
       </Loaded>
       {open === null ? null : <One id={open} onClose={() => setOpen(null)} />}

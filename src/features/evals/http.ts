@@ -19,8 +19,8 @@ import * as Surface from "#src/management/Surface.ts"
 
 /** Runs that replies show. */
 const recent = 20
-/** Models and keys that can be chosen from in one reply. */
-const choices = 500
+/** Keys that are read at once. */
+const keysAtOnce = 1_000
 
 const missing = Effect.fail(Refusal.notFound("Suite not found"))
 
@@ -65,16 +65,25 @@ export const layer = HttpApiBuilder.group(Surface.make(EvalsGroup), "evals", Eff
     return [
       { type: "suite-default" as const, id: null, label: "Each case's own model" },
       ...snapshot.combos.map(({ name }) => ({ type: "combo" as const, id: name, label: name })),
-      ...models.filter(({ type }) => type === "chat").slice(0, choices).map(({ id, name }) => ({ type: "model" as const, id, label: name }))
+      ...models.filter(({ type }) => type === "chat").map(({ id, name }) => ({ type: "model" as const, id, label: name }))
     ]
   }
 
+  /** Every key: what is not offered cannot be chosen. */
+  const choices = Effect.gen(function*() {
+    const found = new Map<string, string>()
+    for (let offset = 0; ; offset += keysAtOnce) {
+      const { keys: page } = yield* keys.list(keysAtOnce, offset)
+      for (const { id, name } of page) found.set(id, name)
+      if (page.length < keysAtOnce) return Array.from(found, ([id, name]) => ({ id, name }))
+    }
+  })
+
   const overview = Effect.fn("Evals.overview")(function*() {
     const kept = yield* records.runs
-    const { keys: known } = yield* keys.list(choices, 0)
     return {
       suites: yield* records.suites, recentRuns: headsOf(kept), scorecard: Judging.scorecardOf(kept), targets: targets(),
-      apiKeys: known.map(({ id, name }) => ({ id, name }))
+      apiKeys: yield* choices
     }
   })
 
