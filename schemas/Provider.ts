@@ -53,7 +53,7 @@ export interface TierFactors extends Schema.Schema.Type<typeof TierFactors> {}
 
 /**
  * USD per 1,000,000 tokens; the `per_*` fields are USD per single unit (`schemas/records/Units.ts`), beside what tokens cost.
- * Missing: cached = input, reasoning = output, cache_creation = input. `long` replaces them above `above` input tokens. `tiers` apply to all
+ * Missing: cached = input, reasoning = output, cache_creation = input, and cache_creation_1h (written to be kept for an hour) = cache_creation. `long` replaces them above `above` input tokens. `tiers` apply to all
  * of them, for answers that name their service tier.
  */
 export const Price = Schema.Struct({
@@ -62,6 +62,7 @@ export const Price = Schema.Struct({
   cached: Schema.optionalKey(Amount),
   reasoning: Schema.optionalKey(Amount),
   cache_creation: Schema.optionalKey(Amount),
+  cache_creation_1h: Schema.optionalKey(Amount),
   per_image: Schema.optionalKey(Amount),
   per_second: Schema.optionalKey(Amount),
   per_character: Schema.optionalKey(Amount),

@@ -289,6 +289,8 @@ export interface TokenUsage {
   readonly output: number
   readonly cacheRead: number
   readonly cacheCreation: number
+  /** Of `cacheCreation`, what is kept for an hour; absent = none. */
+  readonly cacheCreationHour?: number
   readonly reasoning: number
   /** The service tier that the vendor served; absent = its standard one. */
   readonly tier?: ServiceTier

@@ -17,7 +17,7 @@ export interface PricingView {
 export type PriceMap = Readonly<Record<string, Readonly<Record<string, Price>>>>
 
 const amounts = [
-  "input", "output", "cached", "reasoning", "cache_creation",
+  "input", "output", "cached", "reasoning", "cache_creation", "cache_creation_1h",
   "per_image", "per_second", "per_character", "per_search_unit", "per_query", "per_page", "per_document", "per_request"
 ] as const
 
@@ -41,6 +41,8 @@ const isEmpty = (found: object): boolean => Object.keys(found).length === 0
 
 const overlay = (into: Draft, layer: unknown): boolean => {
   const found = amountsIn(layer, amounts)
+  // The price of an hour belongs to the price of writing beside it.
+  if (found.cache_creation !== undefined) delete into.cache_creation_1h
   Object.assign(into, found)
   return !isEmpty(found)
 }

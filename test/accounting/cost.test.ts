@@ -75,6 +75,17 @@ describe("cost", () => {
     assert.strictEqual(Cost.cost(tokens, {}), 0)
   })
 
+  it("takes the price of an hour for what is kept so long, of all that was written", () => {
+    const price: Price = { input: 4, cache_creation: 5, cache_creation_1h: 8, tiers: { flex: 0.5 } }
+    const tokens = { ...none, tokensIn: 1_000, tokensCacheCreation: 600, tokensCacheCreationHour: 400 }
+    assert.strictEqual(Cost.cost(tokens, price), 0.0058)
+    assert.strictEqual(Cost.cost({ ...tokens, tier: "flex" }, price), 0.0029)
+    assert.strictEqual(Cost.cost(tokens, { input: 4, cache_creation: 5 }), 0.0046)
+    assert.strictEqual(Cost.cost({ ...tokens, tokensCacheCreationHour: 900 }, price), 0.0064)
+    const parts = Cost.parts(tokens, price)
+    assert.strictEqual(parts.cacheCreation, 4_200_000_000n)
+  })
+
   it("takes the long-context tier above its threshold only", () => {
     const price: Price = { input: 1, output: 2, cached: 0.5, reasoning: 3, long: { above: 1000, input: 2, output: 4 } }
     assert.strictEqual(Cost.cost({ ...none, tokensIn: 1000 }, price), 0.001)

@@ -121,6 +121,12 @@ describe("the shipped registry", () => {
     }
   })
 
+  it("prices what a vendor keeps for an hour above what it keeps for minutes", () => {
+    const priced = rows.flatMap((row) => row.models.flatMap(({ id, price }) => price?.cache_creation_1h === undefined ? [] : [{ name: `${row.id}/${id}`, price }]))
+    expect(priced.length).toBeGreaterThan(10)
+    for (const { name, price } of priced) expect(price.cache_creation_1h, name).toBeGreaterThan(price.cache_creation ?? Infinity)
+  })
+
   it("prices every model without a conversation, or says why it cannot", () => {
     const missing = rows.flatMap((row) => row.models.flatMap(({ id, kind, price }) => kind === "chat" || price !== undefined ? [] : [`${row.id}/${id}`]))
     expect(missing.sort()).toEqual(Object.keys(unpriced).sort())

@@ -9,7 +9,7 @@ import { TextField } from "../../parts/Field.tsx"
 
 export type PriceRow = Answer<"GET /api/pricing">[string][string]
 
-const fields = { input: "Input", output: "Output", cached: "Read from a cache", cache_creation: "Written to a cache", reasoning: "Thinking" } as const
+const fields = { input: "Input", output: "Output", cached: "Read from a cache", cache_creation: "Written to a cache", cache_creation_1h: "Written for an hour", reasoning: "Thinking" } as const
 const unitFields = { per_request: "A request", per_image: "An image", per_second: "A second", per_character: "A character", per_page: "A page" } as const
 const tierFields = { flex: "Flex", priority: "Priority" } as const
 const all = { ...fields, ...unitFields, ...tierFields }

@@ -13,6 +13,7 @@ export const PriceInput = Schema.Struct({
   cached: Schema.optionalKey(amount),
   reasoning: Schema.optionalKey(amount),
   cache_creation: Schema.optionalKey(amount),
+  cache_creation_1h: Schema.optionalKey(amount),
   per_image: Schema.optionalKey(amount),
   per_second: Schema.optionalKey(amount),
   per_character: Schema.optionalKey(amount),

@@ -14,6 +14,7 @@ export const make = (estimate: (text: string) => number) => Accounting.of({
     tokensOut: usage.output,
     tokensCacheRead: usage.cacheRead,
     tokensCacheCreation: usage.cacheCreation,
+    tokensCacheCreationHour: usage.cacheCreationHour,
     tokensReasoning: usage.reasoning,
     tier: usage.tier
   }, target.price, units),

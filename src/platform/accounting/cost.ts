@@ -14,6 +14,8 @@ export interface Tokens {
   readonly tokensCacheRead: number
   readonly tokensCacheCreation: number
   readonly tokensReasoning: number
+  /** Of tokensCacheCreation, what is kept for an hour; absent = none. */
+  readonly tokensCacheCreationHour?: number | undefined
   /** Of the vendor's service; absent = the standard one. */
   readonly tier?: ServiceTier | undefined
 }
@@ -41,6 +43,7 @@ interface Split {
   readonly input: number
   readonly cacheRead: number
   readonly cacheCreation: number
+  readonly cacheCreationHour: number
   readonly output: number
   readonly reasoning: number
 }
@@ -49,18 +52,21 @@ interface Split {
 const split = (tokens: Tokens): Split => {
   const cacheRead = count(tokens.tokensCacheRead)
   const cacheCreation = count(tokens.tokensCacheCreation)
+  const cacheCreationHour = Math.min(cacheCreation, count(tokens.tokensCacheCreationHour ?? 0))
   const reasoning = count(tokens.tokensReasoning)
   return {
     input: Math.max(0, count(tokens.tokensIn) - cacheRead - cacheCreation),
     cacheRead,
-    cacheCreation,
+    cacheCreation: cacheCreation - cacheCreationHour,
+    cacheCreationHour,
     output: Math.max(0, count(tokens.tokensOut) - reasoning),
     reasoning
   }
 }
 
 /**
- * Disjoint rates per token, pico-USD. Absent: cached and cache_creation cost what input costs, reasoning what output costs.
+ * Disjoint rates per token, pico-USD. Absent: cached and cache_creation cost what input costs, cache_creation_1h what cache_creation
+ * costs, reasoning what output costs.
  * Above its threshold the long-context prices stand over the base; the factor of a service tier applies to what then holds.
  */
 const rates = (price: Price, { tier, tokensIn }: Tokens): Split => {
@@ -70,10 +76,12 @@ const rates = (price: Price, { tier, tokensIn }: Tokens): Split => {
   const factor = tier === undefined ? 1 : price.tiers?.[tier] ?? 1
   const input = rated.input ?? 0
   const output = rated.output ?? 0
+  const cacheCreation = rated.cache_creation ?? input
   return {
     input: rate(factor * input),
     cacheRead: rate(factor * (rated.cached ?? input)),
-    cacheCreation: rate(factor * (rated.cache_creation ?? input)),
+    cacheCreation: rate(factor * cacheCreation),
+    cacheCreationHour: rate(factor * (rated.cache_creation_1h ?? cacheCreation)),
     output: rate(factor * output),
     reasoning: rate(factor * (isLong ? output : rated.reasoning ?? output))
   }
@@ -86,7 +94,7 @@ export const parts = (tokens: Tokens, price: Price): CostParts => {
   return {
     input: BigInt(n.input) * BigInt(r.input),
     cacheRead: BigInt(n.cacheRead) * BigInt(r.cacheRead),
-    cacheCreation: BigInt(n.cacheCreation) * BigInt(r.cacheCreation),
+    cacheCreation: BigInt(n.cacheCreation) * BigInt(r.cacheCreation) + BigInt(n.cacheCreationHour) * BigInt(r.cacheCreationHour),
     output: BigInt(n.output) * BigInt(r.output),
     reasoning: BigInt(n.reasoning) * BigInt(r.reasoning)
   }
@@ -99,8 +107,8 @@ export const cost = (tokens: Tokens, price: Price | null, units: Units.Units | n
   const r = rates(price, tokens)
   const beside = units === null ? 0 : Units.picoUsd(units, price)
   // Doubles are exact up to 2^53 pico-USD (9,007 USD); a larger bill takes the slow road.
-  const pico = n.input * r.input + n.cacheRead * r.cacheRead + n.cacheCreation * r.cacheCreation + n.output * r.output + n.reasoning * r.reasoning
-    + beside
+  const pico = n.input * r.input + n.cacheRead * r.cacheRead + n.cacheCreation * r.cacheCreation + n.cacheCreationHour * r.cacheCreationHour
+    + n.output * r.output + n.reasoning * r.reasoning + beside
   if (pico < Number.MAX_SAFE_INTEGER) return fromUnits(Math.floor((pico + PICO_PER_UNIT / 2) / PICO_PER_UNIT))
   const p = parts(tokens, price)
   const exact = p.input + p.cacheRead + p.cacheCreation + p.output + p.reasoning + BigInt(beside)

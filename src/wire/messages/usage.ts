@@ -17,18 +17,17 @@ export const usageOf = (value: unknown, before: TokenUsage | null): TokenUsage |
   const fresh = Json.countAt(value, "input_tokens")
   let cacheRead = Json.countAt(value, "cache_read_input_tokens")
   let cacheCreation = Json.countAt(value, "cache_creation_input_tokens")
-  if (cacheCreation === 0) {
-    const detail = Json.recordAt(value, "cache_creation")
-    if (detail !== null) cacheCreation = Json.countAt(detail, "ephemeral_5m_input_tokens") + Json.countAt(detail, "ephemeral_1h_input_tokens")
-  }
+  const written = Json.recordAt(value, "cache_creation")
+  let hour = written === null ? before?.cacheCreationHour ?? 0 : Json.countAt(written, "ephemeral_1h_input_tokens")
+  if (cacheCreation === 0 && written !== null) cacheCreation = Json.countAt(written, "ephemeral_5m_input_tokens") + hour
   let input = fresh + cacheRead + cacheCreation
   if (before !== null) {
-    if (input === 0) ({ cacheCreation, cacheRead, input } = before)
+    if (input === 0) ({ cacheCreation, cacheCreationHour: hour = 0, cacheRead, input } = before)
     else if (fresh === 0 && value["input_tokens"] === undefined) {
       // Cache counts alone: the uncached rest is as it was.
       input = before.input - before.cacheRead - before.cacheCreation + cacheRead + cacheCreation
     } else if (value["cache_read_input_tokens"] === undefined && value["cache_creation_input_tokens"] === undefined) {
-      ({ cacheCreation, cacheRead } = before)
+      ({ cacheCreation, cacheCreationHour: hour = 0, cacheRead } = before)
       input = fresh + cacheRead + cacheCreation
     }
   }
@@ -39,16 +38,22 @@ export const usageOf = (value: unknown, before: TokenUsage | null): TokenUsage |
     output: Math.max(Json.countAt(value, "output_tokens"), before?.output ?? 0),
     cacheRead,
     cacheCreation,
-    reasoning: Math.max(reasoning, before?.reasoning ?? 0)
+    reasoning: Math.max(reasoning, before?.reasoning ?? 0),
+    ...(hour === 0 ? {} : { cacheCreationHour: hour })
   }
   return ServiceTier.served(usage, value["service_tier"] ?? before?.tier)
 }
 
-/** The vendor's usage object; `input_tokens` leaves cache reads and writes out. */
+/** The vendor's usage object; `input_tokens` leaves cache reads and writes out. How long writes are kept is told where some are for an hour. */
 export const wireUsage = (usage: TokenUsage) => ({
   input_tokens: Math.max(0, usage.input - usage.cacheRead - usage.cacheCreation),
   cache_creation_input_tokens: usage.cacheCreation,
   cache_read_input_tokens: usage.cacheRead,
+  ...(usage.cacheCreationHour === undefined ? {} : {
+    cache_creation: {
+      ephemeral_5m_input_tokens: Math.max(0, usage.cacheCreation - usage.cacheCreationHour), ephemeral_1h_input_tokens: usage.cacheCreationHour
+    }
+  }),
   output_tokens: usage.output
 })
 

@@ -229,5 +229,6 @@ const sum = (a: TokenUsage, b: TokenUsage): TokenUsage => ({
   cacheRead: a.cacheRead + b.cacheRead,
   cacheCreation: a.cacheCreation + b.cacheCreation,
   reasoning: a.reasoning + b.reasoning,
+  ...(a.cacheCreationHour === undefined && b.cacheCreationHour === undefined ? {} : { cacheCreationHour: (a.cacheCreationHour ?? 0) + (b.cacheCreationHour ?? 0) }),
   ...(b.tier === undefined ? {} : { tier: b.tier })
 })

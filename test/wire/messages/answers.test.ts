@@ -27,8 +27,9 @@ describe("messages answers", () => {
       const again = written(read(name))
       const { content, stop_reason, stop_sequence, id, model } = given
       expect(again).toMatchObject({ content, stop_reason, stop_sequence, id, model, type: "message", role: "assistant" })
-      const { output_tokens_details: _, server_tool_use: __, cache_creation: ___, ...usage } = given["usage"] as Record<string, unknown>
-      expect(again["usage"]).toEqual(usage)
+      const { output_tokens_details: _, server_tool_use: __, cache_creation, ...usage } = given["usage"] as Record<string, unknown>
+      // The split of writes is told only where some are kept for an hour.
+      expect(again["usage"]).toEqual(read(name).usage?.cacheCreationHour === undefined ? usage : { ...usage, cache_creation })
     })
 
     it(`${name}: as a stream it says the same, as far as a stream of another format's can`, () => {
