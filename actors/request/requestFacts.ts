@@ -23,11 +23,17 @@ export const ranModel = (end: AttemptEnd): boolean => end.usage !== null || end.
 const noUsage: Usage = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, reasoning: 0 }
 
 /**
- * Tokens are estimated: the model worked, and its upstream did not count, or only what went in. A client that left before the answer
- * began had its request read: that is estimated, too, or a client that never waits would never pay.
+ * The call was cut while its upstream was at work, because the client left, another call of a hedge answered or the gateway stops: the
+ * request was read, and is paid for.
+ */
+const wasCut = (end: AttemptEnd, outcome: Outcome): boolean => end.opened && (outcome === "client-abort" || (outcome === "policy" && end.sentAt !== null))
+
+/**
+ * Tokens are estimated: the model worked, and its upstream did not count, or only what went in. What a call that was cut had read is
+ * estimated, too, or a client that never waits would never pay.
  */
 const isEstimated = (end: AttemptEnd, outcome: Outcome, counted: Usage | null): boolean =>
-  counted === null ? ranModel(end) || (outcome === "client-abort" && end.opened) : end.usageIsPartial || isUncounted(end, counted)
+  counted === null ? ranModel(end) || wasCut(end, outcome) : end.usageIsPartial || isUncounted(end, counted)
 
 /** No call has as many tokens. An upstream that says more has taken one from none in an unsigned number, or made it up. */
 const mostTokens = 1_000_000_000
@@ -79,11 +85,11 @@ export const usageOf = (end: AttemptEnd, outcome: Outcome, inbound: Inbound, acc
 }
 
 /**
- * What an attempt used beside tokens: what its answer says, or what was expected of a model that worked. As with tokens, a client that
- * left before the answer began pays for what it asked.
+ * What an attempt used beside tokens: what its answer says, or what was expected of a model that worked. As with tokens, a call that was
+ * cut before its answer began is paid for.
  */
 export const unitsOf = (end: AttemptEnd, outcome: Outcome, inbound: Pick<Inbound, "units" | "tokenless">, { price }: Pick<Target, "price">): Units.Units | null => {
-  if (inbound.tokenless === true || !(ranModel(end) || (outcome === "client-abort" && end.opened))) return null
+  if (inbound.tokenless === true || !(ranModel(end) || wasCut(end, outcome))) return null
   return Units.withRequest(end.units === null ? inbound.units : Units.possible(end.units), price)
 }
 

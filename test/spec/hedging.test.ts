@@ -61,6 +61,17 @@ describe("a hedged combo whose first target is silent", () => {
     expect(JSON.stringify(metrics)).not.toContain(`m-${prefixes[0]}`)
   })
 
+  it.each([false, true])("the prompt of the call that lost is paid for, stream %s", async (stream) => {
+    const { model, prefixes } = await combo([{ ttftMs: 20_000, text: "one" }, { text: "two" }])
+    const { nodes } = await lab.gateway.operator.call<{ nodes: ReadonlyArray<{ id: string; prefix: string }> }>("GET", "/api/provider-nodes")
+    const { id } = nodes.find(({ prefix }) => prefix === prefixes[0]) ?? { id: "" }
+    await lab.gateway.operator.price(id, `m-${prefixes[0]}`, { input: 1_000, output: 1_000, per_request: 1 })
+    const [lost] = await lab.rows(await lab.chat({ model, stream }))
+    expect(lost).toMatchObject({ errorCode: "hedge_lost", estimated: true, tokensOut: 0, units: { request: 1 } })
+    expect(lost!.tokensIn).toBeGreaterThan(3)
+    expect(lost!.costUsd).toBeCloseTo(1 + lost!.tokensIn / 1_000, 10)
+  })
+
   it("streamed: the first content wins, and the client sees one stream only", async () => {
     const { ended, model } = await combo([{ ttftMs: 20_000, text: "one" }, { text: "two is here", tokenSize: 3 }])
     const reply = await lab.chat({ model, stream: true })
