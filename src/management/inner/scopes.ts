@@ -23,7 +23,7 @@ export const presets: Readonly<Record<string, ReadonlyArray<string>>> = {
 export const words = (text: string): ReadonlyArray<string> => text.split(/[\s,]+/).filter((word) => word !== "")
 
 /** Presets as the scopes that they stand for; a word without a meaning gives nothing. */
-export const granted = (given: ReadonlyArray<string>): ReadonlyArray<string> => given.flatMap((word) => presets[word] ?? [word])
+export const granted = (given: ReadonlyArray<string>): ReadonlyArray<string> => given.flatMap((word) => Object.hasOwn(presets, word) ? presets[word] ?? [] : [word])
 
 const covers = (given: string, needed: string): boolean =>
   given === "*" || given === needed || (given.endsWith(":*") && needed.startsWith(given.slice(0, -1)))

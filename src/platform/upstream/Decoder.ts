@@ -30,7 +30,7 @@ const factories: Readonly<Record<string, Factory>> = {
 }
 
 /** Whether the encoding can be undone; `identity` and an empty value need no decoder. */
-export const supports = (encoding: string): boolean => encoding === "deflate" || factories[encoding] !== undefined
+export const supports = (encoding: string): boolean => encoding === "deflate" || Object.hasOwn(factories, encoding)
 
 /** `content-encoding` as one lower-case name. */
 export const encodingOf = (value: string): string => {

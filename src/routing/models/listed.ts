@@ -1,5 +1,6 @@
 /** One model of the lists: what the registry and a custom row say of it. Pure. */
 import type { Capability, Modality, Model, ModelKind, Provider } from "#schemas/Provider.ts"
+import * as Json from "#src/wire/json/json.ts"
 import type { CatalogCustomModel, CatalogNode, EntryType, ModelEntry } from "./modelCatalog.ts"
 import { honoursNoThinking } from "./resolveModel.ts"
 
@@ -102,14 +103,14 @@ const saysEndpoints = ({ supportedEndpoints }: Pick<CatalogCustomModel, "support
  */
 const customType = (custom: CatalogCustomModel, node: CatalogNode | undefined, registered: EntryType | undefined): EntryType | "chat" => {
   if (saysEndpoints(custom)) {
-    const kinds = custom.supportedEndpoints.map((endpoint) => kindOfEndpoint[endpoint]).filter((kind) => kind !== undefined)
+    const kinds = custom.supportedEndpoints.map((endpoint) => Json.ownValue(kindOfEndpoint, endpoint)).filter((kind) => kind !== undefined)
     if (kinds.length > 0) return kinds.includes("chat") ? "chat" : kinds[0] ?? "chat"
   }
   const named = custom.modelType
   if (named === "embedding" || named === "image" || named === "rerank" || named === "chat") return named
-  const byFormat = kindOfEndpoint[custom.apiFormat]
+  const byFormat = Json.ownValue(kindOfEndpoint, custom.apiFormat)
   if (byFormat !== undefined && byFormat !== "chat") return byFormat
-  return kindOfEndpoint[node?.apiType ?? ""] ?? registered ?? "chat"
+  return Json.ownValue(kindOfEndpoint, node?.apiType ?? "") ?? registered ?? "chat"
 }
 
 /** Of an audio model: which of the two its format or its node's API serves. */

@@ -14,7 +14,7 @@ const formats: Readonly<Record<string, string>> = {
   mp3: "encoding=mp3", opus: "encoding=opus", aac: "encoding=aac", flac: "encoding=flac", wav: "encoding=linear16&container=wav", pcm: "encoding=linear16&container=none&sample_rate=24000"
 }
 
-const formatOf = (wanted: unknown): string | undefined => formats[textOf(wanted) ?? "mp3"]
+const formatOf = (wanted: unknown): string | undefined => Json.ownValue(formats, textOf(wanted) ?? "mp3")
 
 const spoken: ReadonlySet<string> = new Set(["model", "input", "response_format"])
 const written: ReadonlySet<string> = new Set(["model", "file", "language", "response_format", "timestamp_granularities", "stream"])

@@ -12,7 +12,7 @@ import { type AudioVendor, omitted, textOf, voiceOf, wordsOf } from "./AudioVend
 /** The vendor's names of the formats that it makes. */
 const formats: Readonly<Record<string, string>> = { mp3: "mp3_44100_128", opus: "opus_48000_128", pcm: "pcm_24000", wav: "wav_24000" }
 
-const formatOf = (wanted: unknown): string | undefined => formats[textOf(wanted) ?? "mp3"]
+const formatOf = (wanted: unknown): string | undefined => Json.ownValue(formats, textOf(wanted) ?? "mp3")
 
 const spoken: ReadonlySet<string> = new Set(["model", "input", "voice", "response_format", "language", "speed", "voice_settings", "seed", "previous_text", "next_text"])
 

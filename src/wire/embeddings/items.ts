@@ -93,7 +93,7 @@ const dataUri = (text: string): readonly [mediaType: string, data: string] | nul
 }
 
 const canonicalOf = (item: Readonly<Record<string, unknown>>, at: string): Part | PublicError => {
-  const modality = typeof item["type"] === "string" ? modalityOf[item["type"]] : undefined
+  const modality = typeof item["type"] === "string" ? Json.ownValue(modalityOf, item["type"]) : undefined
   if (modality === undefined) return invalid(`${at}.type`, `Field '${at}.type' must be 'text', 'image', 'audio', 'video' or 'document'.`)
   if (modality === "text") {
     const { text } = item

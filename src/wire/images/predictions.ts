@@ -46,7 +46,7 @@ const neutral = (asked: Asked, isOther: boolean): { readonly asked: Asked; reado
   const said = Object.entries(parameters).filter(([, value]) => !GeneratedMedia.isAbsent(value))
   // Servers of the common format have sizes, and no ratios.
   const square = isOther && parameters["aspectRatio"] === "1:1"
-  const taken = (name: string): boolean => names[name] !== undefined && !(isOther && (name === "aspectRatio" || name === "sampleImageSize"))
+  const taken = (name: string): boolean => Object.hasOwn(names, name) && !(isOther && (name === "aspectRatio" || name === "sampleImageSize"))
   const body = {
     model, prompt: promptIn(parsed), ...Object.fromEntries(said.flatMap(([name, value]) => taken(name) ? [[names[name] as string, value]] : [])), ...(square ? { size: "1024x1024" } : {}),
     ...(isOther && !alwaysBytes.test(model) ? { response_format: "b64_json" } : {})

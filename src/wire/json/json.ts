@@ -25,6 +25,9 @@ export const parseFirst = (text: string): Record<string, unknown> | null => {
   }
 }
 
+/** What a table says of a word that came from outside. Words that every object inherits, such as `constructor`, are in none. */
+export const ownValue = <Said>(table: Readonly<Record<string, Said>>, word: string): Said | undefined => Object.hasOwn(table, word) ? table[word] : undefined
+
 export const recordAt = (record: Record<string, unknown>, key: string): Record<string, unknown> | null => {
   const value = record[key]
   return isRecord(value) ? value : null

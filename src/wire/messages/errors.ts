@@ -47,7 +47,7 @@ export const errorOf: UpstreamCodec["readError"] = (body): UpstreamErrorBody | n
     message: typeof message === "string" ? message : "The upstream reported an error without a message.",
     type: typeof type === "string" ? type : null,
     code: typeof code === "string" ? code : null,
-    status: typeof status === "number" ? status : typeof code === "number" ? code : typeof type === "string" ? statuses[type] ?? null : null,
+    status: typeof status === "number" ? status : typeof code === "number" ? code : typeof type === "string" ? Json.ownValue(statuses, type) ?? null : null,
     ...(typeof message === "string" ? { own: error } : {}),
     ...(typeof body["request_id"] === "string" ? { requestId: body["request_id"] } : {})
   }

@@ -2,6 +2,7 @@
 import type { Target } from "#actors/request/ports/Target.ts"
 import { elevenLabs as vendor } from "#src/wire/audio/elevenLabs.ts"
 import * as SoundLength from "#src/wire/audio/soundLength.ts"
+import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
 import * as GeneratedMedia from "#src/wire/oneShot/generatedMedia.ts"
@@ -11,7 +12,7 @@ import type { MusicVendor } from "./MusicVendor.ts"
 /** The vendor's names of the formats that it makes. */
 const formats: Readonly<Record<string, string>> = { mp3: "mp3_44100_128", opus: "opus_48000_128", pcm: "pcm_44100" }
 
-const formatOf = ({ format }: Body): string | undefined => formats[typeof format === "string" ? format : "mp3"]
+const formatOf = ({ format }: Body): string | undefined => Json.ownValue(formats, typeof format === "string" ? format : "mp3")
 
 /** Members that are sent under their own names. */
 const same = ["prompt", "force_instrumental", "seed", "composition_plan"] as const

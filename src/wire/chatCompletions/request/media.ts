@@ -1,6 +1,7 @@
 /** Media in the chat format: data URIs, links, file ids and the audio formats' short names. */
 import type { MediaPart, Source } from "#schemas/wire/conversation.ts"
 import * as Base64 from "#src/wire/json/base64.ts"
+import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 
 export interface Base64Source {
@@ -67,11 +68,11 @@ const audioFormats: Readonly<Record<string, string>> = {
   "audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav", "audio/vnd.wave": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/pcm": "pcm16"
 }
 
-export const audioTypeOf = (format: string): string => audioTypes[format.toLowerCase()] ?? `audio/${format.toLowerCase()}`
+export const audioTypeOf = (format: string): string => Json.ownValue(audioTypes, format.toLowerCase()) ?? `audio/${format.toLowerCase()}`
 
 export const audioFormatOf = (mediaType: string): string => {
   const type = mediaType.split(";")[0]?.trim().toLowerCase() ?? ""
-  return audioFormats[type] ?? type.replace(/^audio\/(x-)?/, "")
+  return Json.ownValue(audioFormats, type) ?? type.replace(/^audio\/(x-)?/, "")
 }
 
 const extensions: Readonly<Record<string, string>> = {
@@ -81,7 +82,7 @@ const extensions: Readonly<Record<string, string>> = {
 }
 
 /** A file name for a document that has none: vendors want one beside the data. */
-export const fileNameOf = (mediaType: string): string => `document.${extensions[mediaType] ?? "bin"}`
+export const fileNameOf = (mediaType: string): string => `document.${Json.ownValue(extensions, mediaType) ?? "bin"}`
 
 /** Media type by a file's name; PDF is what the format is mostly used for. */
 export const typeOfFileName = (name: string): string => {

@@ -102,7 +102,7 @@ const settingsOf = (request: WireMessages.Request): GenerationSettings => {
 
 const isKnown = (thinking: WireMessages.Thinking): thinking is WireMessages.KnownThinking => thinking.type === "enabled" || thinking.type === "adaptive" || thinking.type === "disabled"
 const displays: Readonly<Record<string, string>> = { omitted: "omitted", summarized: "auto" }
-const summaryOf = (display: string | null | undefined): string | null => displays[display ?? ""] ?? null
+const summaryOf = (display: string | null | undefined): string | null => Json.ownValue(displays, display ?? "") ?? null
 
 /** Words about thinking that only the vendor knows. */
 const noteThinking = ({ output_config: config, thinking }: WireMessages.Request, extras: Array<Extra>): void => {
