@@ -17,6 +17,8 @@ export class History implements RouteNotes {
   /** The newest row that says something of the request. */
   newest: LedgerRow | null = null
   tried = 0
+  /** Of all settled calls. */
+  costUsd = 0
   private bytesOut = 0
   /** Of the first attempt, whose note is made when it is asked for: that of most requests never is. */
   private index = 0
@@ -29,6 +31,7 @@ export class History implements RouteNotes {
 
   note(index: number, row: LedgerRow): void {
     this.tried++
+    this.costUsd += row.costUsd
     if (this.first !== null) {
       this.made = [...this.notes, noteOf(index, row)]
       return

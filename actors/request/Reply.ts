@@ -1,6 +1,7 @@
 /** The client's side of one request: the head, the answer or the one error, and what is said while nothing comes. */
 import type { AttemptClient, AttemptEnd } from "./Attempt.ts"
-import type { Inbound, RequestLimits, RouteNotes } from "./Inbound.ts"
+import type { History } from "./History.ts"
+import type { Inbound, RequestLimits, ResponseFacts, RouteNotes } from "./Inbound.ts"
 import { ClientStream } from "#actors/request/client/ClientStream.ts"
 import { ProgressFrames } from "#actors/request/client/ProgressFrames.ts"
 import type { LiveRules } from "./LiveRules.ts"
@@ -14,6 +15,8 @@ const nothing: ReadonlyArray<string> = []
 const nothingMore = new Uint8Array(0)
 const silent: RequestLimits["pulse"] = { heartbeatMs: 0, earlyMs: 0 }
 
+type Notes = RouteNotes & Pick<History, "costUsd">
+
 export class Reply {
   /** The client has received bytes that cannot be taken back. */
   answered = false
@@ -21,10 +24,10 @@ export class Reply {
   /** Where a streamed answer goes; null for a whole one. */
   private readonly clientStream: ClientStream | null
   private readonly rules: Pick<LiveRules, "startedAt">
-  private readonly notes: RouteNotes
+  private readonly notes: Notes
 
   /** `now`: ms since the epoch. */
-  constructor(inbound: Inbound, pulse: RequestLimits["pulse"], rules: Pick<LiveRules, "startedAt">, notes: RouteNotes, now: () => number) {
+  constructor(inbound: Inbound, pulse: RequestLimits["pulse"], rules: Pick<LiveRules, "startedAt">, notes: Notes, now: () => number) {
     const { face } = inbound
     this.inbound = inbound
     this.rules = rules
@@ -67,9 +70,10 @@ export class Reply {
     else out.end(last)
   }
 
-  /** A whole answer; `row`: what it cost. */
+  /** A whole answer; `row`: its tokens. Calls before it that were paid for are in its cost. */
   give(one: Try, end: AttemptEnd, row: LedgerRow | null, attempts: number, now: number): void {
-    this.inbound.client.respond(200, this.headers(one.target, attempts, now, end.headers, one.omitted, row, end.contentType), end.answer as Uint8Array)
+    const settled = row === null || attempts === 1 ? row : { tokensIn: row.tokensIn, tokensOut: row.tokensOut, costUsd: this.notes.costUsd }
+    this.inbound.client.respond(200, this.headers(one.target, attempts, now, end.headers, one.omitted, settled, end.contentType), end.answer as Uint8Array)
     this.answered = true
   }
 
@@ -87,7 +91,7 @@ export class Reply {
     now: number,
     upstreamHeaders: ReadonlyArray<string>,
     omitted: ReadonlyArray<string>,
-    row: LedgerRow | null,
+    settled: ResponseFacts["settled"],
     contentType: string | null = null
   ): ReadonlyArray<string> {
     return this.inbound.responseHeaders({
@@ -95,7 +99,7 @@ export class Reply {
       latencyMs: now - this.rules.startedAt,
       fallbackAttempts: Math.max(0, attempts - 1),
       strategy: this.inbound.route.strategy,
-      settled: row,
+      settled,
       upstreamHeaders,
       contentType,
       omitted

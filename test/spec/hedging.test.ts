@@ -66,10 +66,12 @@ describe("a hedged combo whose first target is silent", () => {
     const { nodes } = await lab.gateway.operator.call<{ nodes: ReadonlyArray<{ id: string; prefix: string }> }>("GET", "/api/provider-nodes")
     const { id } = nodes.find(({ prefix }) => prefix === prefixes[0]) ?? { id: "" }
     await lab.gateway.operator.price(id, `m-${prefixes[0]}`, { input: 1_000, output: 1_000, per_request: 1 })
-    const [lost] = await lab.rows(await lab.chat({ model, stream }))
+    const reply = await lab.chat({ model, stream })
+    const [lost] = await lab.rows(reply)
     expect(lost).toMatchObject({ errorCode: "hedge_lost", estimated: true, tokensOut: 0, units: { request: 1 } })
     expect(lost!.tokensIn).toBeGreaterThan(3)
     expect(lost!.costUsd).toBeCloseTo(1 + lost!.tokensIn / 1_000, 10)
+    if (!stream) expect(Number(reply.headers["x-gateway-response-cost"])).toBeCloseTo(lost!.costUsd, 10)
   })
 
   it("streamed: the first content wins, and the client sees one stream only", async () => {

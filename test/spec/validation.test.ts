@@ -36,6 +36,17 @@ const rules: ReadonlyArray<readonly [string, Record<string, unknown>, { readonly
 ]
 
 describe("an answer that breaks a rule", () => {
+  it("is paid for: the cost that the client is told is that of both calls, and so is the cost that a cached answer saves", async () => {
+    const { model } = await combo([{ text: SECRET }, { text: "fine" }], { forbiddenSubstrings: ["nobody"] }, { maxRetries: 0 })
+    for (const index of [0, 1]) await lab.gateway.operator.price(lab.node, `${model.slice(6)}-${index}`, { input: 1, output: 10 })
+    const reply = await lab.chat({ model, temperature: 0 })
+    const costs = (await lab.rows(reply)).map(({ costUsd }) => costUsd)
+    expect(costs.map((cost) => cost > 0)).toEqual([true, true])
+    expect(Number(reply.headers["x-gateway-response-cost"])).toBeCloseTo(costs[0]! + costs[1]!, 10)
+    const hit = await lab.chat({ model, temperature: 0 })
+    expect(hit.headers).toMatchObject({ "x-gateway-cache": "HIT", "x-gateway-cost-saved": reply.headers["x-gateway-response-cost"] })
+  })
+
   for (const [name, validation, { bad, good }, rule] of rules) {
     it(`${name}: the next target is asked, whole or streamed; nothing of the first reaches the client`, async () => {
       const { calls, model } = await combo([bad, good], validation)
