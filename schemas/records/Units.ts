@@ -42,11 +42,6 @@ export const possible = (units: Units | null): Units | null => {
 export const same = (a: Units | null, b: Units | null): boolean =>
   a === b || (a !== null && b !== null && names.every((name) => a[name] === b[name]))
 
-export const plus = (a: Units | null, b: Units | null): Units | null => {
-  if (a === null || b === null) return a ?? b
-  return possible(Object.fromEntries(names.flatMap((name) => a[name] === undefined && b[name] === undefined ? [] : [[name, (a[name] ?? 0) + (b[name] ?? 0)]])))
-}
-
 type PerUnit = { readonly [U in Unit as `per_${U}`]?: number | undefined }
 
 /** With the call itself as a unit, where the model has a price for it. */

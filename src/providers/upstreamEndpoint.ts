@@ -2,7 +2,7 @@
 import * as Redacted from "effect/Redacted"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
-import type { EndpointName, Provider, ProviderAuth } from "#schemas/Provider.ts"
+import type { Provider, ProviderAuth } from "#schemas/Provider.ts"
 import { isExchanged, kindOf, projectOf } from "./credentialKind.ts"
 
 export interface UpstreamEndpoint {
@@ -128,11 +128,4 @@ export const ofNode = (node: ProviderNode, connection: Connection | null, path: 
     else headers.push("authorization", `Bearer ${secret}`)
   }
   return { origin: place.origin, path: place.path, headers, tokenFrom: exchanged ? (connection as Connection).id : null }
-}
-
-/** The row's path for an endpoint when it can serve it in that wire format, else null. */
-export const pathFor = (row: Provider, endpoint: EndpointName): string | null => {
-  const own = row.paths?.[endpoint]
-  if (own !== undefined) return own
-  return row.wireFormat === endpoint ? row.chatPath : null
 }

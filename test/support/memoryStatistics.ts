@@ -2,7 +2,8 @@
 import * as Effect from "effect/Effect"
 import type { ComboCalls, ComboTargetStatistics, LatencyStatistics, PromptCacheUse, UsageSlice, UsageStore, UsageWindow } from "#actors/ports/UsageStore.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
-import * as Units from "#schemas/records/Units.ts"
+import type * as Units from "#schemas/records/Units.ts"
+import { plusUnits } from "./plusUnits.ts"
 
 const failures: ReadonlySet<string> = new Set(["gateway-timeout", "upstream-reset", "upstream-status"])
 
@@ -45,7 +46,7 @@ const percentilesOf = (values: ReadonlyArray<number>) => values.length === 0 ? n
 const sliceOf = (rows: ReadonlyArray<LedgerRow>): UsageSlice => {
   const sum = (of: (row: LedgerRow) => number) => rows.reduce((total, row) => total + of(row), 0)
   return {
-    requests: rows.length, promptTokens: sum((row) => row.tokensIn), completionTokens: sum((row) => row.tokensOut), units: rows.reduce<Units.Units | null>((all, { units }) => Units.plus(all, units), null),
+    requests: rows.length, promptTokens: sum((row) => row.tokensIn), completionTokens: sum((row) => row.tokensOut), units: rows.reduce<Units.Units | null>((all, { units }) => plusUnits(all, units), null),
     cost: Math.round(sum((row) => row.costUsd) * 1e10) / 1e10, successes: rows.filter(succeeded).length, failures: rows.filter((row) => failures.has(row.outcome)).length,
     estimated: rows.filter(({ estimated }) => estimated).length, unpriced: rows.filter(({ unpriced }) => unpriced).length,
     avgMs: rows.length === 0 ? null : average(rows.map(latency)),

@@ -15,7 +15,6 @@ import type { Combo, ComboMapping } from "#schemas/records/Combo.ts"
 import { type Connection, secretFields } from "#schemas/records/Connection.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
-import * as Units from "#schemas/records/Units.ts"
 import type { LeaseChange } from "#schemas/protocols/Lease.ts"
 import type { QuotaSnapshot } from "#schemas/records/QuotaSnapshot.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
@@ -23,6 +22,7 @@ import type { AccessToken, Session } from "#schemas/records/Session.ts"
 import { layer as limitRecords } from "./memoryLimitRecords.ts"
 import { calls } from "./memoryCalls.ts"
 import { statistics } from "./memoryStatistics.ts"
+import { plusUnits } from "./plusUnits.ts"
 
 const taken = (store: string, field: string) => new StoreError({ store, operation: "write", reason: "conflict", message: `${field} is taken` })
 
@@ -297,7 +297,7 @@ const plus = (totals: UsageTotals, row: LedgerRow): UsageTotals => ({
   requests: totals.requests + 1,
   promptTokens: totals.promptTokens + row.tokensIn,
   completionTokens: totals.completionTokens + row.tokensOut,
-  units: Units.plus(totals.units, row.units),
+  units: plusUnits(totals.units, row.units),
   cost: Math.round((totals.cost + row.costUsd) * 1e10) / 1e10
 })
 

@@ -104,15 +104,9 @@ const isList = (type: Message | readonly [Message]): type is readonly [Message] 
 const list = (value: unknown, message: Message, path: string): unknown =>
   Array.isArray(value) ? value.map((item: unknown, i) => normal(item, message, `${path}[${i}]`)) : value
 
-/** Members that a message does not know, as they were written. */
-export const strangers = (value: Readonly<Record<string, unknown>>, message: Message): ReadonlyArray<string> =>
-  Object.keys(value).filter((name) => !Object.hasOwn(message, name))
-
 export const generationConfig = request["generationConfig"] as Message
 export const toolConfig = request["toolConfig"] as Message
 export const functionCallingConfig = toolConfig["functionCallingConfig"] as Message
-export const partMembers = part
-export const toolMembers = (request["tools"] as readonly [Message])[0]
 
 /** A path in camelCase as the client spelt it in `body`. */
 export const asWritten = (path: string, body: unknown): string => {

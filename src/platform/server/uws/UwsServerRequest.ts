@@ -120,7 +120,7 @@ export class UwsServerRequest extends Inspectable.Class implements HttpServerReq
   }
 
   /** The body bytes; read once, handed out as often as asked. */
-  get bytes(): Effect.Effect<Uint8Array, HttpServerError> {
+  private get bytes(): Effect.Effect<Uint8Array, HttpServerError> {
     return Effect.withFiber((fiber) => {
       const limit = fiber.getRef(HttpIncomingMessage.MaxBodySize)
       return Effect.callback<Uint8Array, HttpServerError>((resume) => {
@@ -228,7 +228,3 @@ export class UwsServerRequest extends Inspectable.Class implements HttpServerReq
 }
 
 const NO_OVERRIDES: Overrides = {}
-
-/** The body bytes without the copy that `arrayBuffer` has to make; for requests of any server. */
-export const bytesOf = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<Uint8Array, HttpServerError> =>
-  request instanceof UwsServerRequest ? request.bytes : Effect.map(request.arrayBuffer, (buffer) => new Uint8Array(buffer))
