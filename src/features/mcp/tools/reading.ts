@@ -1,4 +1,5 @@
 /** Tools that read. */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { at, entriesAt, type Inner, type Json, listAt, numberAt, textAt, ToolFailure } from "#src/management/inner/Inner.ts"
@@ -202,8 +203,9 @@ export const reading: ReadonlyArray<Tool> = [
     run: (_args, inner) => Effect.gen(function*() {
       const usage = yield* inner.get("/api/usage/analytics", { range: "1d" })
       const failed = yield* inner.get("/api/usage/call-logs", { status: "error", limit: 20 })
+      const seconds = process.uptime()
       return {
-        sessionStart: new Date(Date.now() - process.uptime() * 1_000).toISOString(), duration: Math.round(process.uptime()), summary: at(usage, "summary"),
+        sessionStart: new Date((yield* Clock.currentTimeMillis) - seconds * 1_000).toISOString(), duration: Math.round(seconds), summary: at(usage, "summary"),
         topModels: listAt(usage, "byModel").slice(0, 5), topProviders: listAt(usage, "byProvider").slice(0, 5),
         errors: (Array.isArray(failed) ? failed : []).map((row: Json) => ({ requestId: at(row, "requestId"), model: at(row, "model"), error: at(row, "error") })),
         fallbacks: null, budgetGuard: null
