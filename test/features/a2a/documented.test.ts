@@ -163,6 +163,11 @@ describe("what is refused", () => {
     expect(await raw(JSON.stringify({ id: 1, method: "tasks/get" }))).toEqual([200, -32600])
     expect(await raw(JSON.stringify(frame("tasks/unknown", {})))).toEqual([200, -32601])
     expect(await raw(JSON.stringify(frame("Unknown", {})), { "a2a-version": "1.0" })).toEqual([200, -32601])
+    // What has no members of its own may be left out.
+    expect(await raw(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tasks/unknown" }))).toEqual([200, -32601])
+    expect(await raw(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "Unknown" }), { "a2a-version": "1.0" })).toEqual([200, -32601])
+    expect(await raw(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ListTasks" }), { "a2a-version": "1.0" })).toEqual([200, undefined])
+    expect(await raw(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ListTasks", params: [] }), { "a2a-version": "1.0" })).toEqual([200, -32602])
     expect(await raw(JSON.stringify(frame("message/send", { skill: "smart-routing" })))).toEqual([200, -32602])
     expect(await raw(JSON.stringify(frame("message/send", { skill: "no-such-skill", messages: say("x") })))).toEqual([200, -32602])
     expect(await raw(JSON.stringify(frame("message/send", { skill: "smart-routing", messages: say("x"), metadata: { max_tokens: "many" } })))).toEqual([200, -32602])

@@ -65,6 +65,8 @@ export const make = Effect.gen(function*() {
     if (wanted === null) {
       return refused(id, Frames.codes.unsupportedVersion, `A2A-Version '${header.slice(0, 40)}' is not supported. Supported versions: ${protocolVersions.join(", ")}.`)
     }
-    return Effect.flatMap(engine, (own: Engine.Engine) => own.ask({ frame, id, version: wanted, base }, desk, left))
+    // JSON-RPC lets a caller leave `params` out; the SDK refuses that before it knows the method.
+    const whole = params === undefined ? { ...frame, params: {} } : frame
+    return Effect.flatMap(engine, (own: Engine.Engine) => own.ask({ frame: whole, id, version: wanted, base }, desk, left))
   }
 })
