@@ -51,6 +51,18 @@ describe("a stream without its last newline", () => {
   })
 })
 
+describe("an error that a server writes into its stream without a field", () => {
+  const said = `${JSON.stringify({ type: "error", error: { message: "The vendor says no", type: "server_error", code: "no" } })}\n\n`
+  const events = pairs.filter(([, family]) => family !== "local-model-server")
+
+  it.each(events)("%s over %s: reaches the client in its words, before the content and behind some", async (format, _, pair) => {
+    const before = await stream(format, pair, { tokens: 40, malformed: [{ kind: "raw", at: 0, raw: said }], endAfter: { frames: 1 } })
+    expect([before.status, before.text.includes("The vendor says no")]).toEqual([502, true])
+    const behind = await stream(format, pair, { tokens: 40, malformed: [{ kind: "raw", at: 12, raw: said }], endAfter: { frames: 13 } })
+    expect([behind.status, behind.text.split("The vendor says no").length, countTerminals(format, behind.text)]).toEqual([200, 2, 1])
+  })
+})
+
 describe("an event of many MB", () => {
   it.each(pairs)("%s over %s: 4 MB as the first content and 12 MB later are nothing special", async (format, _, pair) => {
     const huge = (at: number, bytes: number) => pair.family.name === "local-model-server"

@@ -178,7 +178,7 @@ const afterLineEnd = (bytes: Buffer, i: number): number => {
 
 /**
  * The data payload of one event as a string: `data` lines joined by a newline, comments and other fields ignored; null
- * when the event carries no data. Off the per-event fast path. `long` takes the long strings of a long event.
+ * when the event carries no data, and is no error without a field. Off the per-event fast path. `long` takes the long strings of a long event.
  */
 export const dataOf = (bytes: Buffer, start: number, end: number, long?: LongStrings): string | null => {
   const isLong = end - start > longEventBytes
@@ -196,7 +196,17 @@ export const dataOf = (bytes: Buffer, start: number, end: number, long?: LongStr
     }
     i = stop + 1
   }
-  return data
+  return data ?? (isLong ? null : bareError(bytes, start, end))
+}
+
+const BRACE = 0x7b
+const errorKey = '"error"'
+
+/** An error that a server wrote as it stands into a stream that it had begun: no field of an event, but all that tells why it ended. */
+const bareError = (bytes: Buffer, start: number, end: number): string | null => {
+  if (bytes[start] !== BRACE) return null
+  const text = bytes.toString("utf8", start, end)
+  return text.includes(errorKey) && Json.isWhole(text) ? text : null
 }
 
 const endOfLine = (bytes: Buffer, start: number, end: number): number => {
