@@ -6,3 +6,23 @@ export const Table = ({ children, isStale = false, label }: { readonly label: st
     <table className="table" aria-label={label}>{children}</table>
   </div>
 )
+
+/** Turns the pages of a list that is newest first; nothing where one page holds all. */
+export const Pager = ({ hasOlder, label, onTurn, page }: {
+  /** Of the list. */
+  readonly label: string
+  /** From 0. */
+  readonly page: number
+  readonly hasOlder: boolean
+  readonly onTurn: (page: number) => void
+}) => page === 0 && !hasOlder ? null : (
+  <div className="panel-head" role="group" aria-label={`Pages of ${label}`}>
+    <button type="button" className="button button-small" disabled={page === 0} onClick={() => onTurn(page - 1)}>Newer</button>
+    <span className="small muted">Page {page + 1}</span>
+    <button type="button" className="button button-small" disabled={!hasOlder} onClick={() => onTurn(page + 1)}>Older</button>
+  </div>
+)
+
+/** A page as an address holds it: 0 is not written. */
+export const pageOf = (text: string): number => Math.max(0, Math.floor(Number(text)) || 0)
+export const pageText = (page: number): string => page === 0 ? "" : String(page)

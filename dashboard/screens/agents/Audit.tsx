@@ -8,9 +8,9 @@ import { Copy } from "../../parts/Copy.tsx"
 import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, TextField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { Pager, pageOf, pageText } from "../../parts/Pager.tsx"
 import { Rows } from "../../parts/Rows.tsx"
 import { Status } from "../../parts/Status.tsx"
+import { Pager, pageOf, pageText } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 
 const EVERY_MS = 5_000
