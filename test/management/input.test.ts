@@ -83,10 +83,10 @@ describe("a management call", () => {
     assert.strictEqual((yield* call("GET", "/api/cache/entries?sortOrder=DESC&sortBy=Model")).status, 200)
   }))
 
-  it.effect("refuses an unknown strategy, event and mode by its field, and stores nothing", () => Effect.gen(function*() {
+  it.effect("refuses an unknown strategy, kind and mode by its field, and stores nothing", () => Effect.gen(function*() {
     const { call } = yield* signedIn
     assert.deepStrictEqual(firstField(yield* call("POST", "/api/combos", { name: "c", strategy: "luck" })), [400, "strategy"])
-    assert.deepStrictEqual(firstField(yield* call("POST", "/api/webhooks", { url: "https://h.test/x", events: ["request.completed", "request.done"] })), [400, "events.1"])
+    assert.deepStrictEqual(firstField(yield* call("POST", "/api/webhooks", { url: "https://h.test/x", kind: "pager" })), [400, "kind"])
     assert.deepStrictEqual(firstField(yield* call("POST", "/api/providers", { provider: "openai", name: "c", apiKey: "sk-123456789", testStatus: "fine" })), [400, "testStatus"])
     assert.deepStrictEqual(firstField(yield* call("PATCH", "/api/settings", { modelLockout: { enabledd: true } })), [400, "modelLockout.enabledd"])
     for (const [path, list] of [["/api/combos", "combos"], ["/api/webhooks", "webhooks"], ["/api/providers", "connections"]] as const) {

@@ -69,6 +69,17 @@ describe("webhooks over HTTP", () => {
     }
   })
 
+  it("an unknown event of a subscription is kept with a warning and hears nothing; known ones are taken in any case", async () => {
+    const { url } = await sinkOf()
+    const { warning, webhook } = await lab.gateway.operator.call<{ webhook: View; warning?: string }>("POST", "/api/webhooks", { url, events: ["REQUEST.failed", "combo.switched"], active: false })
+    expect([webhook["events"], warning]).toEqual([["request.failed", "combo.switched"], "No event is called combo.switched: nothing is sent for it."])
+    const changed = await lab.gateway.operator.call<{ warning?: string }>("PUT", `/api/webhooks/${webhook.id}`, { events: ["request.completed", "future.event"] })
+    expect(changed).toMatchObject({ webhook: { events: ["request.completed", "future.event"] }, warning: expect.stringContaining("future.event") })
+    expect(await lab.gateway.operator.call("PUT", `/api/webhooks/${webhook.id}`, { events: ["*"] })).not.toHaveProperty("warning")
+    for (const events of [[""], [7], ["x".repeat(201)]]) expect((await lab.gateway.operator.raw("POST", "/api/webhooks", { url, events })).status).toBe(400)
+    await remove(webhook.id)
+  })
+
   it("enabled is 0, 1 or a boolean in a body, and a boolean in every reply", async () => {
     const { url } = await sinkOf()
     for (const [body, enabled] of [[{ enabled: 0 }, false], [{ enabled: 1 }, true], [{ active: 0 }, false], [{ active: 1 }, true], [{ enabled: false }, false], [{}, true]] as const) {

@@ -34,8 +34,11 @@ const useJudged = (url: string) => {
   return rested === url ? data : undefined
 }
 
+/** Names of another release: they stay as they are. */
+const unknownOf = (webhook: Webhook | null): ReadonlyArray<string> => webhook?.events.filter((name) => name !== "*" && !names.some((known) => known === name)) ?? []
+
 const fieldsOf = (webhook: Webhook | null) => ({
-  url: webhook?.url ?? "", kind: webhook?.kind ?? "custom" as const, description: webhook?.description ?? "", events: webhook === null ? ["request.failed", "quota.exceeded"] : webhook.events.includes("*") ? names : webhook.events
+  url: webhook?.url ?? "", kind: webhook?.kind ?? "custom" as const, description: webhook?.description ?? "", events: webhook === null ? ["request.failed", "quota.exceeded"] : webhook.events.includes("*") ? names : [...names.filter((name) => webhook.events.includes(name)), ...unknownOf(webhook)]
 })
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
@@ -50,7 +53,7 @@ export const Form = ({ onClose, onMade, webhook }: { readonly webhook: Webhook |
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(before.events))
   const judged = useJudged(kind === "telegram" ? "" : url)
   const add = useChange("POST /api/webhooks", ["GET /api/webhooks"], (made) => onMade(made.webhook.secret))
-  const now = { url, kind, description, events: names.filter((name) => chosen.has(name)) }
+  const now = { url, kind, description, events: [...names.filter((name) => chosen.has(name)), ...unknownOf(webhook)] }
   // A metadata that is sent replaces the stored one; what is masked in it stays.
   const metadata = { ...(webhook?.metadata ?? {}) as Readonly<Record<string, string>>, botToken: botToken.trim() }
   const body = { ...Object.fromEntries(Object.entries(now).filter(([name, value]) => !same(value, before[name as keyof typeof before]))), ...(botToken === "" ? {} : { metadata }) }
@@ -85,7 +88,7 @@ export const Form = ({ onClose, onMade, webhook }: { readonly webhook: Webhook |
         {names.map((name) => (
           <Check
             key={name} checked={chosen.has(name)}
-            onChange={(on) => setChosen(new Set(names.filter((each) => each === name ? on : chosen.has(each))))}
+            onChange={(on) => setChosen(new Set([...names.filter((each) => each === name ? on : chosen.has(each)), ...unknownOf(webhook)]))}
           >
             {events[name]} <code className="muted">{name}</code>
           </Check>

@@ -28,8 +28,10 @@ const WebhookView = Schema.Struct({
 export type WebhookView = typeof WebhookView.Type
 
 const url = text(1, 2_000)
-/** `*` stands for every event. */
-const events = listOf(Schema.Literals(["*", ...eventTypes]), 100)
+/** `*` stands for every event. A name that this release does not know is kept, and hears nothing. */
+const knownEvents = Schema.Literals(["*", ...eventTypes])
+const events = listOf(Schema.Union([knownEvents, text(1, 200)]), 100)
+export const isKnownEvent = Schema.is(knownEvents)
 const secret = text(1, 500)
 const metadata = Schema.Record(Schema.String, Schema.String.check(Schema.isMaxLength(2_000)))
 
@@ -63,12 +65,14 @@ export type WebhookChange = typeof WebhookChange.Type
 const params = { id: Schema.String }
 const Sent = Schema.Struct({ delivered: Schema.Boolean, status: Schema.Int, error: Schema.NullOr(Schema.String) })
 const One = Schema.Struct({ webhook: WebhookView })
+/** `warning`: which of the events are unknown. */
+const Stored = Schema.Struct({ ...One.fields, warning: Schema.optionalKey(Schema.String) })
 
 /** Webhooks: events that the gateway sends to receivers. */
 export const WebhooksGroup = HttpApiGroup.make("webhooks").add(
   HttpApiEndpoint.get("list", "/api/webhooks", { success: Schema.Struct({ webhooks: Schema.Array(WebhookView) }) })
     .annotate(Access, reads).annotate(OpenApi.Summary, "Webhooks, their secrets masked"),
-  HttpApiEndpoint.post("create", "/api/webhooks", { payload: NewWebhook, success: One.pipe(HttpApiSchema.status(201)) })
+  HttpApiEndpoint.post("create", "/api/webhooks", { payload: NewWebhook, success: Stored.pipe(HttpApiSchema.status(201)) })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Add a webhook; without a secret one is generated"),
   HttpApiEndpoint.post("validateUrl", "/api/webhooks/validate-url", {
     payload: Schema.Struct({ url: Schema.String.check(Schema.isMaxLength(10_000)) }),
@@ -76,7 +80,7 @@ export const WebhooksGroup = HttpApiGroup.make("webhooks").add(
   }).annotate(Access, writes).annotate(OpenApi.Summary, "Whether a URL may be used, without calling it"),
   HttpApiEndpoint.get("get", "/api/webhooks/:id", { params, success: One })
     .annotate(Access, reads).annotate(OpenApi.Summary, "One webhook with its secret"),
-  HttpApiEndpoint.put("update", "/api/webhooks/:id", { params, payload: WebhookChange, success: One })
+  HttpApiEndpoint.put("update", "/api/webhooks/:id", { params, payload: WebhookChange, success: Stored })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Change a webhook; enabled true forgets its failures"),
   HttpApiEndpoint.delete("remove", "/api/webhooks/:id", { params, success: Success })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Remove a webhook, what waits for it and its deliveries"),

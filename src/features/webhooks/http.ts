@@ -8,7 +8,7 @@ import { RecordLocks } from "#actors/ports/RecordLocks.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import { Webhooks, WebhookStore } from "#actors/webhook/WebhookQueue.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import { type NewWebhook, type WebhookChange, type WebhookView, WebhooksGroup } from "./api.ts"
+import { isKnownEvent, type NewWebhook, type WebhookChange, type WebhookView, WebhooksGroup } from "./api.ts"
 import { SNAPSHOT_CHARS, type Webhook, type WebhookKind } from "#schemas/records/Webhook.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
@@ -92,6 +92,12 @@ export const layer = HttpApiBuilder.group(Surface.make(WebhooksGroup), "webhooks
   const note = (action: string, webhook: Webhook) =>
     audit.note({ action, target: webhook.id, resourceType: "webhook", details: { kind: webhook.kind, events: [...webhook.events], enabled: webhook.enabled } })
 
+  /** A receiver may be made for events of another release: no reason to refuse. */
+  const stored = (webhook: Webhook) => {
+    const unknown = webhook.events.filter((event) => !isKnownEvent(event))
+    return { webhook: viewOf(webhook, false), ...(unknown.length === 0 ? {} : { warning: `No event is called ${unknown.join(", ")}: nothing is sent for it.` }) }
+  }
+
   const create = Effect.fn("Webhooks.create")(function*(input: NewWebhook) {
     const at = yield* now
     const metadata = input.metadata ?? null
@@ -107,7 +113,7 @@ export const layer = HttpApiBuilder.group(Surface.make(WebhooksGroup), "webhooks
     yield* store.insert(webhook)
     yield* webhooks.refresh
     yield* note("webhook.created", webhook)
-    return { webhook: viewOf(webhook, false) }
+    return stored(webhook)
   })
 
   /** A stored token goes to the origin that it was stored for. */
@@ -148,7 +154,7 @@ export const layer = HttpApiBuilder.group(Surface.make(WebhooksGroup), "webhooks
     if (webhook === null) return yield* missing
     yield* webhooks.refresh
     yield* note("webhook.updated", webhook)
-    return { webhook: viewOf(webhook, false) }
+    return stored(webhook)
   })
 
   const remove = Effect.fn("Webhooks.remove")(function*(id: string) {
