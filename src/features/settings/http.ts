@@ -9,6 +9,7 @@ import * as Acting from "./acting.ts"
 import { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { secretSettings, type SettingsChange, SettingsGroup } from "./api.ts"
+import { modelLockoutDefaults } from "#schemas/records/ResilienceSettings.ts"
 import { settingDefaults } from "#schemas/settingDefaults.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
@@ -64,6 +65,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
     return {
       ...settingDefaults,
       ...Object.fromEntries(Object.entries(stored).filter(([name]) => !secretSettings.has(name))),
+      modelLockout: { ...modelLockoutDefaults, ...isRecord(stored["modelLockout"]) ? stored["modelLockout"] : {} },
       ...secretsSet,
       hasPassword: yield* password.exists,
       runtimePorts: { api: options.port, dashboard: options.port },
@@ -80,6 +82,12 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
     return typeof value === "string" && value !== ""
       ? documents.put(SECRET_KIND, name, secrets.seal(Redacted.make(value), sealContext(name)))
       : documents.remove(SECRET_KIND, name)
+  }
+
+  /** Members of the lockout's rules that are not given stay as they are. Read under the writer's lock: two changes at once both stand. */
+  const whole = (name: string, value: Schema.Json): Schema.Json => {
+    const standing = configuration.current().settings.get(name) as Schema.Json | undefined
+    return name === "modelLockout" && isRecord(value) && isRecord(standing) ? { ...standing, ...value } : value
   }
 
   const change = Effect.fn("Settings.change")(function*(input: SettingsChange) {
@@ -101,7 +109,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
     }))
     const passwordChange = newPassword === undefined ? null : yield* gate.replace({ next: newPassword, current: currentPassword, keepTokens })
     if (entries.length > 0) {
-      yield* configuration.commit(Effect.forEach(entries, ([name, value]) => store(name, value), { discard: true }))
+      yield* configuration.commit(Effect.forEach(entries, ([name, value]) => Effect.suspend(() => store(name, whole(name, value))), { discard: true }))
       yield* audit.note({ action: "settings.updated", resourceType: "settings", details: { changed: entries.map(([name]) => name), before } })
     }
     return { ...yield* view, ...(passwordChange === null ? {} : { passwordChange }) }

@@ -113,6 +113,17 @@ describe("settings", () => {
     }
   }))
 
+  it.effect("a part of modelLockout is changed without the others, and read with its defaults", () => Effect.gen(function*() {
+    const { get, patch, put } = yield* signedIn()
+    const rules = Effect.map(get("/api/settings"), (reply) => at(reply.json, "modelLockout"))
+    const defaults = { enabled: false, errorCodes: [403, 404, 429, 502, 503, 504], baseCooldownMs: 120_000, maxCooldownMs: 1_800_000, maxBackoffSteps: 10, useExponentialBackoff: true }
+    assert.deepStrictEqual<unknown>(yield* rules, defaults)
+    assert.strictEqual((yield* patch("/api/settings", { modelLockout: { enabled: true, errorCodes: [404] } })).status, 200)
+    assert.deepStrictEqual<unknown>(at((yield* put("/api/settings", { modelLockout: { baseCooldownMs: 500 } })).json, "modelLockout"), { ...defaults, enabled: true, errorCodes: [404], baseCooldownMs: 500 })
+    yield* Effect.all([patch("/api/settings", { modelLockout: { maxBackoffSteps: 2 } }), patch("/api/settings", { modelLockout: { useExponentialBackoff: false } })], { concurrency: "unbounded" })
+    assert.deepStrictEqual<unknown>(yield* rules, { ...defaults, enabled: true, errorCodes: [404], baseCooldownMs: 500, maxBackoffSteps: 2, useExponentialBackoff: false })
+  }))
+
   it.effect("a new password needs the current one: 400 without, 401 with a wrong one", () => Effect.gen(function*() {
     const { ask, patch } = yield* signedIn()
     const without = yield* patch("/api/settings", { newPassword: "next password" })
