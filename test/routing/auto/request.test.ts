@@ -49,6 +49,8 @@ describe("channels", () => {
   it("are the documented ids", () => {
     expect(channelOf("auto")).toMatchObject({ name: "", category: null, config: { routerStrategy: "lkgp" } })
     expect(channelOf("auto", "cheap")).toMatchObject({ config: { modePack: "cost-saver" } })
+    // By default too, chaos is for its keys alone.
+    expect(["cheap", "chaos"].map((variant) => channelOf("auto", variant)?.chaos)).toEqual([false, true])
     expect(channelOf("auto/smart")).toMatchObject({ config: { modePack: "quality-first", explorationRate: 0.1 } })
     expect(channelOf("auto/chaos")).toMatchObject({ chaos: true, config: { modePack: "chaos-mode" } })
     expect(channelOf("auto/coding")).toMatchObject({ category: "coding", config: { modePack: "quality-first" } })
