@@ -3,7 +3,14 @@ import { createHash } from "node:crypto"
 import { once } from "node:events"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { DocumentStore } from "#actors/ports/Stores.ts"
+import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
+import * as Sealer from "#src/platform/secrets/Sealer.ts"
+import * as Stores from "#src/Stores.ts"
 import * as Forms from "#test/support/forms.ts"
 import { spawned, type Spawned } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
@@ -72,6 +79,11 @@ describe("a gateway that is killed with SIGKILL in the middle of an upload", () 
     const orphan = path.join(directory, `file-${"0".repeat(32)}`)
     fs.writeFileSync(orphan, "bytes whose record was never written")
     for (const left of [path.join(incoming, dead), orphan]) fs.utimesSync(left, new Date(Date.now() - DAY_MS), new Date(Date.now() - DAY_MS))
+    // Bytes from before the records began are left alone: these records are older than the orphan.
+    await Effect.runPromise(Effect.provide(Effect.flatMap(DocumentStore, (store) => store.put("files", "recordsBegan", Date.now() - 2 * DAY_MS)), Stores.layer().pipe(
+      Layer.provideMerge(PostgresClient.pgliteLayer({ dataDir: local.dataDir })),
+      Layer.provideMerge(Sealer.layer({ dataDir: local.dataDir, secret: Redacted.make("nothing is sealed by this one") }))
+    )))
     await Promise.all([local.start(), remote.start()])
     for (const gateway of [local, remote]) {
       expect(await list(gateway)).toEqual([])

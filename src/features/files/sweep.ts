@@ -1,6 +1,6 @@
 /**
- * What no file needs any more: bytes without a record, writes that no process finishes, and (with BATCH_AND_FILE_AUTO_CLEANUP_ENABLED)
- * the bytes of expired files and, later, their records.
+ * What no file needs any more: bytes without a record that came since these records began, writes that no process finishes, and (with
+ * BATCH_AND_FILE_AUTO_CLEANUP_ENABLED) the bytes of expired files and, later, their records.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { Flags } from "#actors/ports/Flags.ts"
 import { Placement } from "#actors/ports/Placement.ts"
+import { DocumentStore } from "#actors/ports/Stores.ts"
 import * as Sweeps from "#actors/Sweeps.ts"
 import * as LocalPlacement from "#src/platform/cluster/LocalPlacement.ts"
 import { FileRecords } from "./ports/FileRecords.ts"
@@ -25,14 +26,25 @@ export const EXPIRED_KEPT_MS = 30 * 86_400_000
 /** Files that one run expires at a time, and ids that the records are asked about at once. */
 const SLICE = 500
 
+/**
+ * When these records began, ms. Bytes that were there before belong to other records: those of an embedded database before DATABASE_URL
+ * was set, or of a database that was lost and is restored later.
+ */
+const beginning = Effect.gen(function*() {
+  const documents = yield* DocumentStore
+  const stored = yield* documents.putIfAbsent("files", "recordsBegan", yield* Clock.currentTimeMillis)
+  return typeof stored === "number" ? stored : 0
+})
+
 /** Bytes whose record is missing or expired, and unfinished writes; answers how many went. */
 export const leftovers = Effect.gen(function*() {
   const records = yield* FileRecords
   const store = yield* FileStore
+  const began = yield* beginning
   const before = (yield* Clock.currentTimeMillis) - LEFT_BEHIND_MS
   let removed = yield* store.removeUnfinished(before)
   yield* store.list.pipe(
-    Stream.filter(({ writtenAt }) => writtenAt < before),
+    Stream.filter(({ writtenAt }) => writtenAt >= began && writtenAt < before),
     Stream.map(({ id }) => id),
     Stream.grouped(SLICE),
     Stream.runForEach((ids) => Effect.gen(function*() {
@@ -65,7 +77,7 @@ export const expired = Effect.gen(function*() {
   return removed + (yield* records.removeExpiredBefore(now - EXPIRED_KEPT_MS))
 })
 
-const context = Effect.context<Flags | FileRecords | FileStore>()
+const context = Effect.context<Flags | FileRecords | FileStore | DocumentStore>()
 
 const records = Layer.effectDiscard(Effect.gen(function*() {
   const placement = yield* Placement
@@ -75,6 +87,8 @@ const records = Layer.effectDiscard(Effect.gen(function*() {
 
 const bytes = Layer.effectDiscard(Effect.gen(function*() {
   const placement = yield* Placement
+  // Before the first file of these records; records that are away are asked again by the sweep.
+  yield* Effect.ignore(beginning)
   const run = Effect.provideContext(leftovers, yield* context)
   yield* placement.place("sweep/file bytes", Sweeps.loop({ loop: "sweep/file bytes", name: "bytes of files", everyMs: EVERY_MS, run }, FIRST_AFTER_MS))
 }))

@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { Flags } from "#actors/ports/Flags.ts"
+import { DocumentStore } from "#actors/ports/Stores.ts"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { type FileRecord, FileRecords } from "#src/features/files/ports/FileRecords.ts"
 import { FileStore } from "#src/features/files/ports/FileStore.ts"
@@ -17,6 +18,7 @@ import * as FileId from "#src/features/files/ports/fileId.ts"
 import * as LocalFileStore from "#src/features/files/stores/LocalFileStore.ts"
 import * as Sweep from "#src/features/files/sweep.ts"
 import * as LocalPlacement from "#src/platform/cluster/LocalPlacement.ts"
+import * as MemoryStores from "#test/support/memoryStores.ts"
 import * as MemoryFiles from "#test/support/memoryFiles.ts"
 
 const HOUR = 3_600_000
@@ -38,8 +40,8 @@ const directory = Effect.acquireRelease(
   (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
 )
 
-const world = Effect.fnUntraced(function*(isShared: boolean) {
-  const place = yield* directory
+const world = Effect.fnUntraced(function*(isShared: boolean, given?: string) {
+  const place = given ?? (yield* directory)
   const dials = { cleanup: true }
   const flags = Layer.succeed(Flags, {
     isOn: (key) => key === "BATCH_AND_FILE_AUTO_CLEANUP_ENABLED" && dials.cleanup, value: () => "", source: () => "default"
@@ -47,11 +49,11 @@ const world = Effect.fnUntraced(function*(isShared: boolean) {
   const rounds = new Map<string, number>()
   const probe = { round: (loop: string) => void rounds.set(loop, (rounds.get(loop) ?? 0) + 1), ended: () => undefined }
   const context = yield* Effect.provideService(Layer.build(Sweep.layer(isShared).pipe(
-    Layer.provideMerge(Layer.mergeAll(flags, LocalPlacement.layer, LocalFileStore.layer({ directory: place, reserveBytes: 0 }), Layer.sync(FileRecords, MemoryFiles.records)))
+    Layer.provideMerge(Layer.mergeAll(flags, LocalPlacement.layer, LocalFileStore.layer({ directory: place, reserveBytes: 0 }), Layer.sync(FileRecords, MemoryFiles.records), MemoryStores.documents))
   )), Supervisor.Probe, probe)
   const sweeps = ["sweep/files", "sweep/file bytes"]
   yield* until(Effect.sync(() => sweeps.every((loop) => (rounds.get(loop) ?? 0) > 0)))
-  const run = <A, E>(effect: Effect.Effect<A, E, Flags | FileRecords | FileStore>) => Effect.provideContext(effect, context)
+  const run = <A, E>(effect: Effect.Effect<A, E, Flags | FileRecords | FileStore | DocumentStore>) => Effect.provideContext(effect, context)
   /** Moves the clock, and sweeps then: the loops would sleep from whenever their work on the real disk ends. */
   const advance = (duration: Duration.Input) => TestClock.adjust(duration).pipe(Effect.andThen(run(Sweep.expired)), Effect.andThen(run(Sweep.leftovers)))
   /** Writes a file whose bytes are as old as the clock says; null: a record is never made. */
@@ -106,6 +108,19 @@ describe("the sweep of files", () => {
       yield* advance(2 * HOUR)
       assert.deepStrictEqual([has(orphan), fs.existsSync(dead)], [false, false])
       assert.deepStrictEqual([has(kept), fs.existsSync(foreign), yield* status(kept)], [true, true, "processed"])
+    }).pipe(Effect.scoped))
+
+    it.effect(`${isShared ? "one node for all" : "each node"}: other records over the same directory leave the bytes that were there before them`, () => Effect.gen(function*() {
+      yield* TestClock.adjust("1000 days")
+      const place = yield* directory
+      const before = yield* world(isShared, place)
+      const kept = yield* before.file(null)
+      yield* before.advance("1 day")
+      const after = yield* world(isShared, place)
+      const orphan = yield* after.file("none")
+      yield* TestClock.adjust("1 day")
+      yield* after.advance(Sweep.EVERY_MS)
+      assert.deepStrictEqual([after.has(kept), after.has(orphan)], [true, false])
     }).pipe(Effect.scoped))
   }
 })
