@@ -385,24 +385,6 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
   }
 }
 
-/**
- * Makes V8 decide at the start how many fields its objects have room for. It decides when the seventh object of a class is made, by the shapes
- * that are known then, and a full collection after the sixth forgets them: all later objects of that process would keep their fields
- * outside, in lists that grow by three (2.5 kB a request). Six answers to health checks and a collection at the end of the start are enough.
- */
-export const settleShape = (host: ExchangeHost): void => {
-  for (let made = 0; made < SETTLED_OBJECTS; made++) new UwsExchange(noResponse, noRequest, host).close()
-}
-
-const SETTLED_OBJECTS = 8
-const ignore = (): void => {}
-const noRequest: NativeRequest = { getCaseSensitiveMethod: () => "GET", getHeader: () => "", getQuery: () => "", getUrl: () => "/", forEach: ignore }
-const noResponse: NativeResponse = {
-  writeStatus: ignore, writeHeader: ignore, write: () => true, end: ignore, endWithoutBody: ignore, tryEnd: () => [true, true], getWriteOffset: () => 0,
-  onWritable: ignore, onAborted: ignore, onData: ignore, pause: ignore, resume: ignore, close: ignore, cork: ignore,
-  getRemoteAddressAsText: () => new ArrayBuffer(0), upgrade: ignore
-}
-
 export const JSON_HEADERS = ["Content-Type", "application/json"]
 export const INTERNAL_ERROR = JSON.stringify({
   error: { message: "Internal server error", type: "server_error", code: "internal_error" }
