@@ -11,11 +11,11 @@ export type LeaseRequest =
   | { readonly action: "renew" | "status"; readonly generation: number }
   | { readonly action: "release"; readonly generation: number; readonly reason: ReleaseReason }
 
-/** The generation stands in the body; where it does not, in the header of the inference calls. */
+/** Words are taken in any case. The generation stands in the body; where it does not, in the header of the inference calls. */
 export const readLeaseRequest = (text: string, head: Pick<CallHead, "header">): LeaseRequest | PublicError => {
   const body = Json.parseRecord(text)
   if (body === null) return LeaseErrors.actionInvalid
-  const { action } = body
+  const action = typeof body["action"] === "string" ? body["action"].toLowerCase() : null
   if (action === "acquire") {
     const { model } = body
     return typeof model === "string" && model.trim() !== "" ? { action, model } : LeaseErrors.modelInvalid
@@ -26,6 +26,6 @@ export const readLeaseRequest = (text: string, head: Pick<CallHead, "header">): 
   if (typeof generation !== "number" || !Number.isSafeInteger(generation) || generation < 1) return LeaseErrors.contextInvalid
   if (action !== "release") return { action, generation }
   const given = body["reason"] ?? "OWNER_EXIT"
-  const reason = releaseReasons.find((known) => known === given)
+  const reason = typeof given === "string" ? releaseReasons.find((known) => known === given.toUpperCase()) : undefined
   return reason === undefined ? LeaseErrors.actionInvalid : { action, generation, reason }
 }

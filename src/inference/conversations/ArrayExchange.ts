@@ -8,7 +8,7 @@ import { asBuffer } from "#src/wire/json/asBuffer.ts"
 
 /** The client of such a path asks for a stream, and not for its events. */
 export const wants = ({ path, query }: Pick<Exchange, "path" | "query">): boolean =>
-  path.endsWith(":streamGenerateContent") && new URLSearchParams(query).get("alt") !== "sse"
+  path.endsWith(":streamGenerateContent") && new URLSearchParams(query).get("alt")?.toLowerCase() !== "sse"
 
 /** Headers with the array's type; null where they are not of events. */
 const arrayHeaders = (headers: ReadonlyArray<string>): ReadonlyArray<string> | null => {

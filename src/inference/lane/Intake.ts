@@ -114,7 +114,7 @@ export abstract class Arrival<Services extends IntakeServices, At extends Gate> 
     services.refused(gate.endpoint, tags, error)
     if (exchange.closed) return
     const headers = GatewayHeaders.ofError(tags, error, 0)
-    const explains = error instanceof Blocked && exchange.header("x-gateway-explain") === "true"
+    const explains = error instanceof Blocked && exchange.header("x-gateway-explain")?.toLowerCase() === "true"
     exchange.respond(error.status, explains ? [...headers, "X-Gateway-Trace", RouteReport.headerOfBlocked(error)] : headers, gate.errorBody(error))
   }
 

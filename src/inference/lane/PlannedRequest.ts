@@ -98,7 +98,7 @@ export class PlannedRequest implements Inbound {
     this.requestedModel = head.model
     this.stream = head.stream
     this.forwardUsage = head.wantsUsage
-    this.progress = head.stream && face.opaque !== true && face.streamType === "text/event-stream" && clientRequest.header("x-gateway-progress") === "true"
+    this.progress = head.stream && face.opaque !== true && face.streamType === "text/event-stream" && clientRequest.header("x-gateway-progress")?.toLowerCase() === "true"
     this.cache = call.cache ?? "off"
     this.recovery = face.opaque === true ? noRecovery : services.recovery()
     this.key = key
@@ -113,7 +113,7 @@ export class PlannedRequest implements Inbound {
     this.tags = tags
     this.query = clientRequest.query
     this.forwarded = ForwardHeaders.toUpstream(clientRequest.headers)
-    this.explains = clientRequest.header("x-gateway-explain") === "true"
+    this.explains = clientRequest.header("x-gateway-explain")?.toLowerCase() === "true"
   }
 
   get requestId(): string {

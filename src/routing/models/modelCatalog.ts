@@ -191,9 +191,11 @@ export const entriesOf = (view: CatalogView, options: CatalogOptions): ReadonlyA
   return entries
 }
 
-/** The prefix mode a request asks for; anything unknown is the default. */
+const prefixModes: ReadonlyArray<PrefixMode> = ["dual", "alias", "canonical"]
+
+/** The prefix mode a request asks for, in any case; anything unknown is the default. */
 export const prefixMode = (asked: string | null | undefined, fallback: PrefixMode): PrefixMode =>
-  asked === "dual" || asked === "alias" || asked === "canonical" ? asked : fallback
+  prefixModes.find((mode) => mode === asked?.toLowerCase()) ?? fallback
 
 /** GET /v1/embeddings, /v1/images/generations ...: the entries of one type; `chat` are those without a type. */
 export const ofType = (entries: ReadonlyArray<ModelEntry>, type: EntryType | "chat"): ReadonlyArray<ModelEntry> =>
