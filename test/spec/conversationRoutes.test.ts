@@ -60,6 +60,10 @@ describe("editor aliases", () => {
     expect([responses.status, (JSON.parse(responses.text) as { object: string }).object]).toEqual([200, "response"])
     const local = await post(`/api/v1/editor/${key}/api/chat`, { model: "lab/tokens-2", messages, stream: false })
     expect([local.status, (JSON.parse(local.text) as { done: boolean }).done]).toEqual([200, true])
+    for (const path of ["api/tags", "api/version"]) {
+      const wrong = await Http.send(lab.gateway.url, { path: `/api/v1/editor/nonsense/${path}` })
+      expect([path, wrong.status, JSON.parse(wrong.text)]).toMatchObject([path, 401, { error: expect.stringContaining("not valid"), code: "invalid_api_key" }])
+    }
     for (const path of ["models", "", "api/tags", "api/version"]) {
       expect((await Http.send(lab.gateway.url, { path: `/api/v1/editor/${key}/${path}` })).status).toBe(200)
     }

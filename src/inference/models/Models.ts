@@ -138,7 +138,7 @@ const served: ReadonlyArray<Served> = [
   { endpoints: [reading(manifestPath)], handler: manifest },
   { endpoints: [reading("/api/v1/editor/:token/"), reading("/api/v1/editor/:token/models")], handler: editorModels },
   { endpoints: [reading("/api/v1/editor/:token/api/tags")], handler: localModels({ prefix: "/api/v1/editor/", tokenAt: 4 }) },
-  { endpoints: [reading("/api/v1/editor/:token/api/version")], handler: Question.make({ prefix: "/api/v1/editor/", tokenAt: 4 }, () => Tags.version()) },
+  { endpoints: [reading("/api/v1/editor/:token/api/version")], handler: Question.make({ prefix: "/api/v1/editor/", tokenAt: 4, errorBody: localErrors }, () => Tags.version()) },
   { endpoints: [asking("/api/v1/editor/:token/api/show")], handler: localModel({ prefix: "/api/v1/editor/", tokenAt: 4 }) }
 ]
 
