@@ -17,8 +17,8 @@ export class History implements RouteNotes {
   /** The newest row that says something of the request. */
   newest: LedgerRow | null = null
   tried = 0
-  /** Of all settled calls. */
-  costUsd = 0
+  /** USD of the calls after the first: a sum with a fraction would be an object of its own in each request. */
+  private costOfMoreUsd = 0
   private bytesOut = 0
   /** Of the first attempt, whose note is made when it is asked for: that of most requests never is. */
   private index = 0
@@ -29,10 +29,15 @@ export class History implements RouteNotes {
     return this.first === null ? noNotes : this.made ??= [noteOf(this.index, this.first)]
   }
 
+  /** Of all settled calls. */
+  get costUsd(): number {
+    return this.first === null ? 0 : this.first.costUsd + this.costOfMoreUsd
+  }
+
   note(index: number, row: LedgerRow): void {
     this.tried++
-    this.costUsd += row.costUsd
     if (this.first !== null) {
+      this.costOfMoreUsd += row.costUsd
       this.made = [...this.notes, noteOf(index, row)]
       return
     }
