@@ -114,6 +114,8 @@ export const loops = {
   "sweep/nodes and changes": fiber("sweeps", STEADY, "old changes and dead nodes stay stored"),
   "sweep/sessions": fiber("sweeps", STEADY, "expired sessions stay stored"),
   "sweep/usage": fiber("sweeps", STEADY, "usage rows stay beyond their days"),
+  "sweep/audit log": fiber("sweeps", STEADY, "the audit log stays beyond its days"),
+  "sweep/lease changes": fiber("sweeps", STEADY, "changes of leases stay beyond their days"),
   "change feed": fiber("nodes", QUICK, "changes of other nodes are not applied"),
   "stand-still watch": timer("nodes", "a process that stood still may act on old records for a moment"),
   "Redis probe": timer("nodes", "Redis is found again later"),

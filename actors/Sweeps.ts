@@ -5,14 +5,15 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { LeaseRecords } from "#actors/lease/LeaseRecords.ts"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { ClusterStore } from "#actors/ports/Nodes.ts"
 import { Placement } from "#actors/ports/Placement.ts"
-import { SessionStore } from "#actors/ports/Stores.ts"
+import { AuditStore, SessionStore } from "#actors/ports/Stores.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 
 export interface Sweep {
-  readonly loop: "sweep/nodes and changes" | "sweep/sessions" | "sweep/usage" | "sweep/webhooks" | "sweep/responses" | "sweep/call bodies" | "sweep/agent tasks" | "sweep/files" | "sweep/file bytes" | "sweep/batches"
+  readonly loop: "sweep/nodes and changes" | "sweep/sessions" | "sweep/usage" | "sweep/audit log" | "sweep/lease changes" | "sweep/webhooks" | "sweep/responses" | "sweep/call bodies" | "sweep/agent tasks" | "sweep/files" | "sweep/file bytes" | "sweep/batches"
   /** In the log. */
   readonly name: string
   /** ms between the end of one run and the next. */
@@ -33,6 +34,8 @@ const dayMs = 86_400_000
 export interface Options {
   /** Days that ledger rows are kept; 0 = for ever. */
   readonly usageDays: number
+  /** Days that the audit log and the changes of leases are kept; 0 = for ever. */
+  readonly auditDays: number
   readonly firstAfterMs?: number | undefined
 }
 
@@ -60,13 +63,16 @@ export const layer = (options: Options) => Layer.effectDiscard(Effect.gen(functi
   const cluster = yield* ClusterStore
   const sessions = yield* SessionStore
   const usage = yield* UsageStore
+  const audit = yield* AuditStore
+  const leases = yield* LeaseRecords
+  const older = <E extends { readonly message: string }>(loop: Sweep["loop"], name: string, days: number, remove: (before: number) => Effect.Effect<number, E>): ReadonlyArray<Sweep> =>
+    days === 0 ? [] : [{ loop, name, everyMs: 3_600_000, run: Effect.flatMap(Clock.currentTimeMillis, (now) => remove(now - days * dayMs)) }]
   const sweeps: ReadonlyArray<Sweep> = [
     { loop: "sweep/nodes and changes", name: "nodes and changes", everyMs: 60_000, run: cluster.prune(CHANGES_KEPT, NODE_FORGOTTEN_MS) },
     { loop: "sweep/sessions", name: "sessions", everyMs: 3_600_000, run: Effect.flatMap(Clock.currentTimeMillis, sessions.removeExpired) },
-    ...(options.usageDays === 0 ? [] : [{
-      loop: "sweep/usage" as const, name: "usage", everyMs: 3_600_000,
-      run: Effect.flatMap(Clock.currentTimeMillis, (now) => usage.removeBefore(now - options.usageDays * dayMs))
-    }])
+    ...older("sweep/usage", "usage", options.usageDays, usage.removeBefore),
+    ...older("sweep/audit log", "audit log", options.auditDays, audit.removeBefore),
+    ...older("sweep/lease changes", "lease changes", options.auditDays, leases.removeBefore)
   ]
   for (const sweep of sweeps) yield* placement.place(sweep.loop, loop(sweep, options.firstAfterMs ?? FIRST_AFTER_MS))
 }))

@@ -14,4 +14,6 @@ export class LeaseRecords extends Context.Service<LeaseRecords, {
   readonly append: (changes: ReadonlyArray<LeaseChange>) => Effect.Effect<void, StoreError>
   /** The changes of one owner, or of all, newest first. */
   readonly changes: (query: { readonly owner?: string; readonly limit: number }) => Effect.Effect<ReadonlyArray<LeaseChange>, StoreError>
+  /** Removes what changed before `time` (ms since the epoch), as far as it is the oldest; answers how many went. */
+  readonly removeBefore: (time: number) => Effect.Effect<number, StoreError>
 }>()("gateway/ports/LeaseRecords") {}

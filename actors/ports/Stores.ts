@@ -139,4 +139,6 @@ export class AuditStore extends Context.Service<AuditStore, {
   readonly append: (entry: AuditEntry) => Op<void>
   /** Newest first. */
   readonly query: (query: AuditQuery) => Op<{ readonly entries: ReadonlyArray<AuditEntry>; readonly total: number }>
+  /** Removes entries of before `time` (ms since the epoch); answers how many went. */
+  readonly removeBefore: (time: number) => Op<number>
 }>()("gateway/ports/AuditStore") {}

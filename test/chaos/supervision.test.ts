@@ -284,6 +284,8 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
   "sweep/nodes and changes": always,
   "sweep/sessions": always,
   "sweep/usage": always,
+  "sweep/audit log": always,
+  "sweep/lease changes": always,
   "change feed": shared,
   "stand-still watch": shared,
   "Redis probe": {

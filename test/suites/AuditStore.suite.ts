@@ -36,6 +36,14 @@ export const suite = (name: string, layer: Layer.Layer<AuditStore>): void => {
         assert.deepStrictEqual(yield* ids({ ...page, action: "'; DROP TABLE audit_log; --" }), [])
       }))
 
+    it.effect("old entries are removed", () =>
+      Effect.gen(function*() {
+        const store = yield* AuditStore
+        for (const day of [1, 2, 3]) yield* store.append(auditEntry({ id: `old-${day}`, timestamp: `2001-01-0${day}T00:00:00.000Z`, actor: "remover" }))
+        assert.strictEqual(yield* store.removeBefore(Date.parse("2001-01-03T00:00:00.000Z")), 2)
+        assert.deepStrictEqual((yield* store.query({ ...page, actor: "remover" })).entries.map((entry) => entry.id), ["old-3"])
+      }))
+
     it.effect("an entry is written once", () =>
       Effect.gen(function*() {
         const store = yield* AuditStore

@@ -40,5 +40,14 @@ export const suite = (name: string, layer: Layer.Layer<LeaseRecords>): void => {
         assert.deepStrictEqual(yield* records.changes({ owner: "audited", limit: 1 }), [released])
         assert.isAtLeast((yield* records.changes({ limit: 10 })).length, 3)
       }))
+
+    it.effect("old changes are removed, more of them than one statement takes", () =>
+      Effect.gen(function*() {
+        const records = yield* LeaseRecords
+        yield* records.append(Array.from({ length: 2_100 }, (_, i) => change("old", { at: i - 3_000 })))
+        assert.strictEqual(yield* records.removeBefore(-1_000), 2_000)
+        assert.strictEqual(yield* records.removeBefore(-1_000), 0)
+        assert.deepStrictEqual((yield* records.changes({ owner: "old", limit: 1_000 })).map(({ at }) => at), Array.from({ length: 100 }, (_, i) => -901 - i))
+      }))
   })
 }

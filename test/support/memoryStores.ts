@@ -263,6 +263,11 @@ const audit = Layer.sync(AuditStore, () => {
         (query.to === undefined || Date.parse(entry.timestamp) <= Date.parse(query.to)))
         .reverse().sort((a, b) => Date.parse(b.timestamp) - Date.parse(a.timestamp))
       return { entries: found.slice(query.offset, query.offset + query.limit), total: found.length }
+    }),
+    removeBefore: (time) => Effect.sync(() => {
+      const old = own.all().filter((entry) => Date.parse(entry.timestamp) < time)
+      for (const { id } of old) own.rows.delete(id)
+      return old.length
     })
   }
 })
@@ -317,7 +322,11 @@ const leaseRecords = Layer.sync(LeaseRecords, () => {
       }
     }),
     changes: ({ limit, owner }: { readonly owner?: string; readonly limit: number }) =>
-      Effect.sync(() => written.filter(({ lease }) => owner === undefined || lease.owner === owner).slice(0, limit))
+      Effect.sync(() => written.filter(({ lease }) => owner === undefined || lease.owner === owner).slice(0, limit)),
+    removeBefore: (time: number) => Effect.sync(() => {
+      const kept = written.filter(({ at }) => at >= time)
+      return written.splice(0, written.length, ...kept).length - kept.length
+    })
   }
 })
 

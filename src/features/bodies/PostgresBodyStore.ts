@@ -7,9 +7,6 @@ import * as Operation from "#src/platform/postgres/operation.ts"
 import { stored } from "#src/platform/postgres/text.ts"
 import { BodyStore, type SealedBodies } from "./BodyStore.ts"
 
-/** Rows deleted per statement, so that a sweep never holds its locks for long. */
-const removeSlice = 1_000
-
 const rowOf = ({ createdAt, id, sealed }: SealedBodies) => ({ id: stored(id), created_at: createdAt, bytes: sealed.length, sealed })
 
 const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
@@ -25,17 +22,14 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
         WHERE ${sql.in("id", ids.map(stored))} AND created_at >= ${since} ORDER BY created_at DESC, id DESC`,
       (rows) => rows.map((row) => ({ ...row, createdAt: Number(row.createdAt) }))
     )),
-    removeBefore: (time) => run("removeBefore", Effect.map(
-      sql`DELETE FROM call_bodies WHERE id IN (SELECT id FROM call_bodies WHERE created_at < ${time} ORDER BY created_at LIMIT ${removeSlice}) RETURNING id`,
-      (rows) => rows.length
-    )),
-    removeBeyond: (most) => run("removeBeyond", Effect.map(
-      sql`DELETE FROM call_bodies WHERE id IN (
-          SELECT id FROM (SELECT id, created_at, sum(bytes) OVER (ORDER BY created_at DESC, id DESC) AS total FROM call_bodies) AS sums
-          WHERE total > ${most} ORDER BY created_at LIMIT ${removeSlice}
-        ) RETURNING id`,
-      (rows) => rows.length
-    ))
+    removeBefore: (time) => Operation.removeAll(run("removeBefore", sql`
+      DELETE FROM call_bodies WHERE id IN (SELECT id FROM call_bodies WHERE created_at < ${time} ORDER BY created_at LIMIT ${Operation.REMOVED_AT_ONCE})
+      RETURNING 1`)),
+    removeBeyond: (most) => Operation.removeAll(run("removeBeyond", sql`
+      DELETE FROM call_bodies WHERE id IN (
+        SELECT id FROM (SELECT id, created_at, sum(bytes) OVER (ORDER BY created_at DESC, id DESC) AS total FROM call_bodies) AS sums
+        WHERE total > ${most} ORDER BY created_at LIMIT ${Operation.REMOVED_AT_ONCE}
+      ) RETURNING 1`))
   })
 })
 

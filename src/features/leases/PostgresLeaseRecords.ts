@@ -56,7 +56,12 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
       run("changes", Effect.flatMap(
         sql`SELECT ${columns} FROM lease_changes WHERE ${sql.and(by(owner))} ORDER BY seq DESC LIMIT ${limit}`,
         (rows) => Effect.map(Effect.forEach(rows, table.fromRow), (found) => found.map(changeOf))
-      ))
+      )),
+    // Rows are in the order of time: only the oldest are looked at, for which there is an index.
+    removeBefore: (time) => Operation.removeAll(run("removeBefore", sql`
+      DELETE FROM lease_changes WHERE seq IN
+        (SELECT seq FROM (SELECT seq, at FROM lease_changes ORDER BY seq LIMIT ${Operation.REMOVED_AT_ONCE}) oldest WHERE at < ${Math.ceil(time)})
+      RETURNING 1`))
   })
 })
 

@@ -13,7 +13,6 @@ const table = Table.make("QuotaStore", QuotaSnapshot, { json: ["rawData"], nameO
 /** Rows of one answer, and of one statement of an insert or a removal. */
 const maxRows = 10_000
 const insertRows = 500
-const removeSlice = 5_000
 
 const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
   const sql = yield* SqlClient.SqlClient
@@ -38,18 +37,10 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
         ORDER BY created_at DESC, seq DESC LIMIT ${Math.min(limit, maxRows)}`,
       (rows) => Effect.forEach(rows, table.fromRow)
     )),
-    // Each slice has its own deadline: a long sweep is many short operations.
-    removeBefore: (time) => Effect.gen(function*() {
-      let removed = 0
-      while (true) {
-        const rows = yield* run("removeBefore", sql`
-          DELETE FROM quota_snapshots WHERE seq IN
-            (SELECT seq FROM quota_snapshots WHERE created_at < ${Math.ceil(time)} LIMIT ${removeSlice})
-          RETURNING 1`)
-        removed += rows.length
-        if (rows.length < removeSlice) return removed
-      }
-    })
+    removeBefore: (time) => Operation.removeAll(run("removeBefore", sql`
+      DELETE FROM quota_snapshots WHERE seq IN
+        (SELECT seq FROM quota_snapshots WHERE created_at < ${Math.ceil(time)} LIMIT ${Operation.REMOVED_AT_ONCE})
+      RETURNING 1`))
   })
 })
 

@@ -8,9 +8,6 @@ import { ConversationStore, type StoredConversation, type StoredItem } from "./C
 
 type Row = Omit<StoredConversation, "createdAt" | "expiresAt"> & { readonly createdAt: unknown; readonly expiresAt: unknown }
 
-/** Rows deleted per statement, so that a sweep never holds its locks for long. */
-const removeSlice = 1_000
-
 const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
   const sql = yield* SqlClient.SqlClient
   const run = Operation.make("ConversationStore", options)
@@ -45,10 +42,8 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
     removeItem: (id, itemId) => run("removeItem", Effect.map(
       sql`DELETE FROM conversation_items WHERE conversation_id = ${id} AND item_id = ${itemId} RETURNING item_id`, (rows) => rows.length > 0
     )),
-    removeExpired: (now) => run("removeExpired", Effect.map(
-      sql`DELETE FROM conversations WHERE id IN (SELECT id FROM conversations WHERE expires_at <= ${now} LIMIT ${removeSlice}) RETURNING id`,
-      (rows) => rows.length
-    ))
+    removeExpired: (now) => Operation.removeAll(run("removeExpired", sql`
+      DELETE FROM conversations WHERE id IN (SELECT id FROM conversations WHERE expires_at <= ${now} LIMIT ${Operation.REMOVED_AT_ONCE}) RETURNING 1`))
   })
 })
 

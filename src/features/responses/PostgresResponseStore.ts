@@ -13,8 +13,6 @@ const columns = `id, key_id AS "keyId", created_at AS "createdAt", expires_at AS
 const read = <R extends StoredResponse>(row: Unread<R>): R =>
   ({ ...row, createdAt: Number(row.createdAt), expiresAt: Number(row.expiresAt), updatedAt: Number(row.updatedAt) }) as unknown as R
 
-/** Rows deleted per statement, so that a sweep never holds its locks for long. */
-const removeSlice = 1_000
 const running = "status IN ('queued', 'in_progress')"
 
 const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
@@ -60,10 +58,8 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
       (rows) => rows.map(read)
     )),
     leave: (one) => run("leave", Effect.asVoid(sql`UPDATE responses SET updated_at = 0 WHERE id = ${one.id} AND run = ${one.run} AND ${isRunning}`)),
-    removeExpired: (now) => run("removeExpired", Effect.map(
-      sql`DELETE FROM responses WHERE id IN (SELECT id FROM responses WHERE expires_at <= ${now} LIMIT ${removeSlice}) RETURNING id`,
-      (rows) => rows.length
-    ))
+    removeExpired: (now) => Operation.removeAll(run("removeExpired", sql`
+      DELETE FROM responses WHERE id IN (SELECT id FROM responses WHERE expires_at <= ${now} LIMIT ${Operation.REMOVED_AT_ONCE}) RETURNING 1`))
   })
 })
 

@@ -1,4 +1,4 @@
-/** The audit log in Postgres: appended, never changed. */
+/** The audit log in Postgres: appended, never changed, and removed when it is old. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as SqlClient from "effect/sql/SqlClient"
@@ -44,7 +44,11 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
           ORDER BY timestamp DESC, seq DESC LIMIT ${query.limit} OFFSET ${query.offset}`
         const counts = yield* sql<{ readonly total: number }>`SELECT count(*) AS total FROM audit_log WHERE ${where(query)}`
         return { entries: yield* Effect.forEach(rows, table.fromRow), total: counts[0]?.total ?? 0 }
-      }))
+      })),
+    removeBefore: (time) => Operation.removeAll(run("removeBefore", sql`
+      DELETE FROM audit_log WHERE id IN
+        (SELECT id FROM audit_log WHERE timestamp < ${new Date(time).toISOString()} LIMIT ${Operation.REMOVED_AT_ONCE})
+      RETURNING 1`))
   })
 })
 

@@ -218,6 +218,7 @@ const variables = {
   otlpEndpoint: optional("OTEL_EXPORTER_OTLP_ENDPOINT", "OTLP/HTTP collector for traces and logs; unset = off.", httpRule),
   otlpHeaders: secret("OTEL_EXPORTER_OTLP_HEADERS", "Comma-separated name=value headers of the collector."),
   usageDays: whole("GATEWAY_USAGE_RETENTION_DAYS", 365, 0, 36_500, "days", "How long ledger rows are kept; 0 = for ever."),
+  auditDays: whole("GATEWAY_AUDIT_RETENTION_DAYS", 365, 0, 36_500, "days", "How long the audit log and the changes of leases are kept; 0 = for ever."),
   responsesDays: whole("GATEWAY_RESPONSES_RETENTION_DAYS", 30, 1, 36_500, "days", "How long responses are kept whose request asked for it (store: true, or background: true)."),
   batchConcurrency: whole("GATEWAY_BATCH_CONCURRENCY", 4, 1, 1_000, "requests", "Requests of batches in flight at once, over all batches."),
   batchMaxLines: whole("GATEWAY_BATCH_MAX_LINES", 100_000, 1, 10_000_000, "requests", "Requests that one batch may have."),

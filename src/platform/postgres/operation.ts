@@ -72,3 +72,16 @@ export const make = (store: string, options: StoreOptions = {}): RunOperation =>
       })
     )
 }
+
+/** Rows of one statement that removes, so that a sweep holds no lock for long: a long one is many short operations, each with its own deadline. */
+export const REMOVED_AT_ONCE = 1_000
+
+/** Repeats a statement that removes at most so many rows until it finds none; answers how many went. */
+export const removeAll = Effect.fnUntraced(function*<E, R>(remove: Effect.Effect<ReadonlyArray<unknown>, E, R>) {
+  let removed = 0
+  while (true) {
+    const { length } = yield* remove
+    removed += length
+    if (length === 0) return removed
+  }
+})

@@ -34,9 +34,6 @@ const databaseNow = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 const columns = `id, owner, context_id AS "contextId", skill, state, revision, created_at AS "createdAt", updated_at AS "updatedAt",
   completed_at AS "completedAt", expires_at AS "expiresAt", gone_at AS "goneAt", ${databaseNow} - beat_at AS "silentMs", is_private AS "isPrivate", content`
 
-/** Rows removed per statement, so that a sweep never holds its locks for long. */
-const removeSlice = 1_000
-
 const decode = Schema.decodeUnknownEffect(Schema.fromJsonString(TaskContent))
 
 /** What of a task is stored: of a private one neither what was asked nor what was answered. */
@@ -105,10 +102,9 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
       sql<Row>`SELECT ${sql.literal(columns)} FROM a2a_tasks WHERE ${live} AND (expires_at <= ${at} OR beat_at < ${now} - ${silentMs}::bigint) ORDER BY id LIMIT ${limit}::bigint`,
       (rows) => Effect.forEach(rows, taskOf)
     )),
-    removeGone: (at) => run("removeGone", Effect.map(
-      sql`DELETE FROM a2a_tasks WHERE id IN (SELECT id FROM a2a_tasks WHERE gone_at <= ${at} AND NOT (${live}) LIMIT ${removeSlice}) RETURNING id`,
-      (rows) => rows.length
-    )),
+    removeGone: (at) => Operation.removeAll(run("removeGone", sql`
+      DELETE FROM a2a_tasks WHERE id IN (SELECT id FROM a2a_tasks WHERE gone_at <= ${at} AND NOT (${live}) LIMIT ${Operation.REMOVED_AT_ONCE})
+      RETURNING 1`)),
     counts: run("counts", Effect.map(
       sql<{ readonly state: TaskState; readonly total: unknown }>`SELECT state, count(*) AS total FROM a2a_tasks GROUP BY state`,
       (rows) => ({

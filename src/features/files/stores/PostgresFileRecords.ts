@@ -11,9 +11,6 @@ type Row = Omit<FileRecord, "bytes" | "createdAt" | "expiresAt"> & { readonly by
 const columns = `id, owner_key_id AS "ownerKeyId", filename, purpose, content_type AS "contentType", bytes, sha256, status, status_details AS "statusDetails",
   created_at AS "createdAt", expires_at AS "expiresAt"`
 
-/** Rows removed per statement, so that a sweep never holds its locks for long. */
-const REMOVE_SLICE = 1_000
-
 const recordOf = (row: Row): FileRecord =>
   ({ ...row, bytes: Number(row.bytes), createdAt: Number(row.createdAt), expiresAt: row.expiresAt === null ? null : Number(row.expiresAt) })
 
@@ -58,10 +55,9 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
         UPDATE files SET status = 'expired' WHERE id IN (SELECT id FROM files WHERE expires_at <= ${now} AND status <> 'expired' ORDER BY expires_at LIMIT ${limit}) RETURNING id`,
       (rows) => rows.map(({ id }) => id)
     )),
-    removeExpiredBefore: (time) => run("removeExpiredBefore", Effect.map(
-      sql`DELETE FROM files WHERE id IN (SELECT id FROM files WHERE status = 'expired' AND expires_at < ${time} LIMIT ${REMOVE_SLICE}) RETURNING id`,
-      (rows) => rows.length
-    ))
+    removeExpiredBefore: (time) => Operation.removeAll(run("removeExpiredBefore", sql`
+      DELETE FROM files WHERE id IN (SELECT id FROM files WHERE status = 'expired' AND expires_at < ${time} LIMIT ${Operation.REMOVED_AT_ONCE})
+      RETURNING 1`))
   })
 })
 

@@ -24,8 +24,6 @@ const batchSize = 1_000
 const maxRows = 10_000
 /** Rows decoded before other fibers get a turn. */
 const decodeSlice = 250
-/** Rows deleted per statement, so that a sweep never holds its locks for long. */
-const removeSlice = 5_000
 const minute = 60_000
 const minutes = 10
 
@@ -129,19 +127,10 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
     return decoded
   })
 
-  // Each slice has its own deadline: a long sweep is many short operations.
-  const removeBefore = (time: number) =>
-    Effect.gen(function*() {
-      let removed = 0
-      while (true) {
-        const rows = yield* run("removeBefore", sql`
-          DELETE FROM usage WHERE attempt_id IN
-            (SELECT attempt_id FROM usage WHERE started_at < ${Math.ceil(time)} LIMIT ${removeSlice})
-          RETURNING 1`)
-        removed += rows.length
-        if (rows.length < removeSlice) return removed
-      }
-    })
+  const removeBefore = (time: number) => Operation.removeAll(run("removeBefore", sql`
+    DELETE FROM usage WHERE attempt_id IN
+      (SELECT attempt_id FROM usage WHERE started_at < ${Math.ceil(time)} LIMIT ${Operation.REMOVED_AT_ONCE})
+    RETURNING 1`))
 
   return UsageStore.of({
     insert: (rows) => run("insert", insert(rows)),
