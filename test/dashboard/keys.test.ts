@@ -80,7 +80,7 @@ describe.skipIf(!canBrowse())("the dashboard's keys", () => {
       const spent = page.getByRole("row", { name: /spender/ }).getByRole("link")
       expect(Number((await spent.innerText()).replace(/[$,]/g, ""))).toBeCloseTo(rows.reduce((total, { cost }) => total + cost, 0), 2)
       await spent.click()
-      const table = page.getByRole("table", { name: "Requests" })
+      const table = page.getByRole("table", { name: "Requests", exact: true })
       await expect.poll(() => table.getAttribute("aria-rowcount")).toBe("3")
     }
   })

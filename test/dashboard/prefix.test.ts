@@ -80,7 +80,7 @@ describe.skipIf(!canBrowse())("the dashboard below a path", () => {
     await page.getByRole("navigation", { name: "Screens" }).getByRole("link", { name: "Requests" }).click()
     await page.getByText("Live", { exact: true }).waitFor()
     await Http.send(on.gateway.url, { path: "/v1/chat/completions", body: { model: "sim/unicode", messages: [{ role: "user", content: "Hello" }] } })
-    await page.getByRole("table", { name: "Requests" }).getByText("sim/unicode").waitFor()
+    await page.getByRole("table", { name: "Requests", exact: true }).getByText("sim/unicode").waitFor()
     await go("/providers")
     await page.getByRole("button", { name: "Add a connection" }).first().click()
     await page.getByLabel("Provider").fill("sim")

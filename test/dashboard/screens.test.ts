@@ -46,7 +46,7 @@ describe.skipIf(!canBrowse())("the dashboard's screens", () => {
     expect(await page.getByLabel("Claude Code", { exact: true }).innerText()).toContain(`ANTHROPIC_AUTH_TOKEN=${key}`)
     await page.getByRole("link", { name: "Open the requests" }).click()
     await heading(page, "Requests")
-    await page.getByRole("table", { name: "Requests" }).getByText("sim/echo").first().waitFor()
+    await page.getByRole("table", { name: "Requests", exact: true }).getByText("sim/echo").first().waitFor()
     // Once the screen is left the key is nowhere.
     expect(await page.content()).not.toContain(key)
     expect(page.url()).not.toContain(key)
@@ -135,7 +135,7 @@ describe.skipIf(!canBrowse())("the dashboard's screens", () => {
     const page = await come("/requests")
     await page.getByText("Live", { exact: true }).waitFor()
     await page.getByLabel("Status").selectOption({ label: "Error" })
-    const table = page.getByRole("table", { name: "Requests" })
+    const table = page.getByRole("table", { name: "Requests", exact: true })
     await table.getByText("502").first().waitFor()
     expect(new URL(page.url()).searchParams.get("status")).toBe("error")
     await page.reload()
