@@ -85,9 +85,11 @@ describe("error bodies of every shape keep their status and give a proper error 
     expect(String(errorIn(reply)["message"]).length).toBeLessThanOrEqual(4_096)
   })
 
-  it("a redirect is not followed and becomes 502 bad_gateway", async () => {
-    const { reply } = await ask({ status: 302, headers: { location: "http://127.0.0.1:1/" }, body: "" }, false)
+  it.each([301, 302, 307, 308])("a redirect (%s) is not followed, becomes 502 bad_gateway, and says what to look at", async (status) => {
+    const { reply } = await ask({ status, headers: { location: "http://127.0.0.1:1/" }, body: "" }, false)
     expect([reply.status, errorIn(reply)["code"]]).toEqual([502, "bad_gateway"])
+    expect(errorIn(reply)["message"]).toContain(`a redirect (HTTP ${status}), which is not followed. Check the base URL`)
+    expect(reply.text).not.toContain("127.0.0.1:1")
   })
 })
 

@@ -68,10 +68,16 @@ export interface FailedReply {
   readonly now: number
 }
 
+/** Where a redirect leads to is not told: clients do not know the addresses of upstreams. */
+const unexpected = (status: number): string =>
+  status >= 300 && status !== 304
+    ? `a redirect (HTTP ${status}), which is not followed. Check the base URL of its connection or node: its scheme, its host and its path`
+    : `an unexpected status ${status}`
+
 /** A non-2xx answer: the upstream's own words, without the stored credential. */
 export const ofStatus = (reply: FailedReply): PublicError => {
   const { body, headers, now, status, target } = reply
-  if (!StatusReason.isError(status)) return Errors.make("bad_gateway", `Provider ${target.providerAlias} answered with an unexpected status ${status}.`)
+  if (!StatusReason.isError(status)) return Errors.make("bad_gateway", `Provider ${target.providerAlias} answered with ${unexpected(status)}.`)
   const kind = kindOf(status, body)
   const reason = StatusReason.of(status)
   const hint = RetryHint.parse(status, headers, body === null ? "" : body.message, now, body?.own)
