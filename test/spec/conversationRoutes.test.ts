@@ -72,6 +72,17 @@ describe("editor aliases", () => {
     expect((await Http.send(lab.gateway.url, { path: "/api/v1/editor/gwa_live_wrong/models" })).status).toBe(401)
   })
 
+  it("clients of local model servers ask at the root as under /v1", async () => {
+    for (const prefix of ["", "/v1"]) {
+      const of = async (path: string, body?: object) => JSON.parse((await Http.send(lab.gateway.url, { path: `${prefix}${path}`, ...(body === undefined ? {} : { body }) })).text) as unknown
+      expect(await of("/api/version")).toEqual({ version: expect.stringMatching(/^\d+\.\d+\.\d+$/) })
+      expect(await of("/api/tags")).toMatchObject({ models: expect.arrayContaining([]) })
+      const listed = await of("/api/tags") as { models: ReadonlyArray<{ model: string }> }
+      expect(await of("/api/show", { model: listed.models[0]?.model })).toMatchObject({ capabilities: expect.arrayContaining(["completion"]) })
+      expect(await of("/api/show", { model: "nobody" })).toMatchObject({ error: expect.stringContaining("not offered"), code: "model_not_found" })
+    }
+  })
+
   it("the key never reaches the upstream", async () => {
     const { key } = await lab.gateway.operator.createKey("editor-2")
     await post(`/api/v1/editor/${key}/chat/completions`, { model: "lab/tokens-3", messages })

@@ -82,7 +82,7 @@ describe("error replies", () => {
   })
 
   it("404 unknown_route in the form of local model servers, whose clients show the member error as it stands", async () => {
-    for (const path of ["/api/chat", "/api/generate", "/api/embed", "/api/version", "/v1/api/pull", "/api/blobs/sha256:1"]) {
+    for (const path of ["/api/chat", "/api/generate", "/api/embed", "/api/ps", "/v1/api/pull", "/api/blobs/sha256:1"]) {
       const reply = await Http.send(lab.gateway.url, { method: "POST", path, body: {} })
       expect([path, reply.status, reply.headers["content-type"]]).toEqual([path, 404, "application/json"])
       expect(JSON.parse(reply.text)).toMatchObject({ error: expect.stringContaining(`POST ${path}`) as unknown, type: "not_found", code: "unknown_route", path })

@@ -172,7 +172,7 @@ describe("a page of another origin", () => {
     expect(await lab.sim.entries({ model: "page" })).toHaveLength(3)
   })
 
-  it("reads nothing until corsOrigins lists its origin; then preflight, answer, stream and error are readable on /v1 only", async () => {
+  it("reads nothing until corsOrigins lists its origin; then preflight, answer, stream and error of inference are readable, and no other", async () => {
     const { operator } = lab.gateway
     const preflight = (path: string, origin = "https://chat.example.com") => Http.send(lab.gateway.url, {
       method: "OPTIONS", path, headers: { origin, "access-control-request-method": "POST", "access-control-request-headers": "authorization,content-type", "access-control-request-private-network": "true" }
@@ -194,9 +194,10 @@ describe("a page of another origin", () => {
     expect(granted.headers["access-control-allow-credentials"]).toBeUndefined()
     const answers = [
       await chat(page), await chat({ ...page, authorization: "Bearer wrong" }), await chat(page, "lab-of-nobody/x"),
-      await Http.send(lab.gateway.url, { path: "/v1/models", headers: page }), await Http.send(lab.gateway.url, { path: "/v1/nothing", headers: page })
+      await Http.send(lab.gateway.url, { path: "/v1/models", headers: page }), await Http.send(lab.gateway.url, { path: "/api/tags", headers: page }),
+      await Http.send(lab.gateway.url, { path: "/api/version", headers: page }), await Http.send(lab.gateway.url, { path: "/v1/nothing", headers: page })
     ]
-    expect(answers.map((reply) => [reply.status, allowed(reply)])).toEqual([200, 401, 404, 200, 404].map((status) => [status, page.origin]))
+    expect(answers.map((reply) => [reply.status, allowed(reply)])).toEqual([200, 401, 404, 200, 200, 200, 404].map((status) => [status, page.origin]))
     const stream = await Http.stream(lab.gateway.url, lab.call({ model: "page", stream: true }, page))
     expect(stream.headers["access-control-allow-origin"]).toBe(page.origin)
     expect((await stream.ended).whole).toBe(true)

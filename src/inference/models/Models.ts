@@ -90,7 +90,9 @@ const localErrors = localModelServer.errorBody
 const localModels = (place: Question.Place) =>
   Question.make({ ...place, errorBody: localErrors }, ({ options, view }, visible) => Tags.tags(conversational(view, options).filter(visible).map(local)))
 
-/** POST /v1/api/show: one entry of the list. */
+const localVersion = (place: Question.Place) => Question.make({ ...place, errorBody: localErrors }, () => Tags.version())
+
+/** POST /api/show: one entry of the list. */
 const localModel = (place: Question.Place) => Question.make({ ...place, errorBody: localErrors, takesBody: true }, ({ body, options, view }, visible) => {
   const id = Tags.shown(body)
   if (id === null) return Errors.make("bad_request", "Field 'model' must be a non-empty string.", { extra: { param: "model" } })
@@ -133,12 +135,14 @@ const served: ReadonlyArray<Served> = [
   { endpoints: [reading("/v1beta/models"), reading("/v1beta/models/:id")], pattern: "/v1beta/models/*", handler: nativeModels },
   { endpoints: [reading("/api/tags")], handler: localModels({ prefix: "/api/tags" }) },
   { endpoints: [reading("/v1/api/tags")], handler: localModels({ prefix: "/v1/api/tags" }) },
-  { endpoints: [reading("/v1/api/version")], handler: Question.make({ prefix: "/v1/api/version", errorBody: localErrors }, () => Tags.version()) },
+  { endpoints: [reading("/api/version")], handler: localVersion({ prefix: "/api/version" }) },
+  { endpoints: [reading("/v1/api/version")], handler: localVersion({ prefix: "/v1/api/version" }) },
+  { endpoints: [asking("/api/show")], handler: localModel({ prefix: "/api/show" }) },
   { endpoints: [asking("/v1/api/show")], handler: localModel({ prefix: "/v1/api/show" }) },
   { endpoints: [reading(manifestPath)], handler: manifest },
   { endpoints: [reading("/api/v1/editor/:token/"), reading("/api/v1/editor/:token/models")], handler: editorModels },
   { endpoints: [reading("/api/v1/editor/:token/api/tags")], handler: localModels({ prefix: "/api/v1/editor/", tokenAt: 4 }) },
-  { endpoints: [reading("/api/v1/editor/:token/api/version")], handler: Question.make({ prefix: "/api/v1/editor/", tokenAt: 4, errorBody: localErrors }, () => Tags.version()) },
+  { endpoints: [reading("/api/v1/editor/:token/api/version")], handler: localVersion({ prefix: "/api/v1/editor/", tokenAt: 4 }) },
   { endpoints: [asking("/api/v1/editor/:token/api/show")], handler: localModel({ prefix: "/api/v1/editor/", tokenAt: 4 }) }
 ]
 

@@ -23,7 +23,9 @@ const PREFLIGHT_SECONDS = "600"
 const HEADER_NAMES_MAX = 2_048
 
 const headerNames = /^[\w!#$%&'*+.^`|~, -]*$/
-const isInference = (path: string): boolean => path.startsWith("/v1/") || path.startsWith("/v1beta/") || path.startsWith("/api/v1/")
+const localModelServer: ReadonlySet<string> = new Set(["/api/tags", "/api/version", "/api/show"])
+const isInference = (path: string): boolean =>
+  path.startsWith("/v1/") || path.startsWith("/v1beta/") || path.startsWith("/api/v1/") || localModelServer.has(path)
 
 /** `corsOrigins`: the setting as it stands now. */
 export const make = (corsOrigins: () => unknown): Pages => {
