@@ -80,6 +80,13 @@ describe("error bodies of every shape keep their status and give a proper error 
     expect(rows.at(-1)).toMatchObject({ outcome: "upstream-status", upstreamStatus: 500, status: 500 })
   })
 
+  it("a byte order mark before the answer is ignored", async () => {
+    const answer = { id: "chatcmpl-1", object: "chat.completion", created: 1, model: "m", choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }], usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } }
+    const { reply, rows } = await ask({ status: 200, headers: { "content-type": "application/json" }, body: `\ufeff${JSON.stringify(answer)}` }, false)
+    expect([reply.status, JSON.parse(reply.text)]).toMatchObject([200, { choices: answer.choices }])
+    expect(rows).toMatchObject([{ tokensIn: 5, tokensOut: 7 }])
+  })
+
   it("a message is at most 4096 characters", async () => {
     const { reply } = await ask({ status: 400, error: { message: "m".repeat(50_000) } }, false)
     expect(String(errorIn(reply)["message"]).length).toBeLessThanOrEqual(4_096)

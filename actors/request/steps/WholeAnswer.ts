@@ -36,6 +36,10 @@ export interface Answered {
   succeed(facts: AnswerFacts): void
 }
 
+/** Without a byte order mark before an object, which a parser may ignore (RFC 8259, section 8.1), as clients of vendors do. */
+const unmarked = (body: Uint8Array): Uint8Array =>
+  body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf && body[3] === 0x7b ? body.subarray(3) : body
+
 export class WholeAnswer {
   readonly #attempt: Answered
   /** The first chunk, and mostly the only one. */
@@ -72,7 +76,7 @@ export class WholeAnswer {
 
   end(): void {
     const { options: { check, dialect, forwardUsage, stream }, status } = this.#attempt
-    const body = this.#large === null ? this.#joined() : this.#large.bytes
+    const body = unmarked(this.#large === null ? this.#joined() : this.#large.bytes)
     this.#forget()
     if (dialect.pollOf !== undefined && this.#asksAgain(body)) return
     if (!StatusReason.isOk(status)) {
