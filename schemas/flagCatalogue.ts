@@ -1,6 +1,6 @@
 /**
  * The catalogue of feature flags as data: what GET /api/settings/feature-flags lists. A flag's behaviour lives with its feature, which
- * reads it by its key; a row that names a missing feature is read nowhere, and takes no override.
+ * reads it by its key; a row that names a missing feature is read nowhere, and takes its default only.
  */
 import * as Schema from "effect/Schema"
 import type { FeatureName } from "#schemas/acting/features.ts"

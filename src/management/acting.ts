@@ -5,7 +5,7 @@ import { inertIn, type Table } from "#src/management/acting/ActingTable.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { FlagDefinition } from "#schemas/flagCatalogue.ts"
 
-/** `input`: what a client sent, decoded. Neutral values pass, because clients send whole records back. */
+/** `input`: what a client sent, decoded. Neutral values pass: they ask for what is so anyway. */
 export const refuseInert = (table: Table, input: object): Effect.Effect<void, Refusal.Refusal> => Effect.suspend(() => {
   const inert = inertIn(table, input)
   if (inert.length === 0) return Effect.void
@@ -14,7 +14,8 @@ export const refuseInert = (table: Table, input: object): Effect.Effect<void, Re
   }))))
 })
 
-/** An override of a flag that nothing reads would say that something changed. */
-export const refuseInertFlag = ({ key, lacks }: Pick<FlagDefinition, "key" | "lacks">): Effect.Effect<void, Refusal.Refusal> => Effect.suspend(() => lacks === null
-  ? Effect.void
-  : Effect.fail(Refusal.notSupportedYet([{ field: key, message: `Part of: ${features[lacks].title}. No override is taken` }])))
+/** An override of a flag that nothing reads would say that something changed; its default passes, as neutral values do. */
+export const refuseInertFlag = ({ defaultValue, key, lacks }: FlagDefinition, value: string): Effect.Effect<void, Refusal.Refusal> => Effect.suspend(() =>
+  lacks === null || value === defaultValue
+    ? Effect.void
+    : Effect.fail(Refusal.notSupportedYet([{ field: key, message: `Part of: ${features[lacks].title}. Only ${defaultValue} is taken` }])))

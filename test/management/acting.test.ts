@@ -312,7 +312,7 @@ describe("GET /api/system/capabilities", () => {
     assert.strictEqual((yield* ask("/api/system/capabilities")).status, 401)
   }))
 
-  it.effect("agrees with the list of flags, and a flag that does not act takes no override", () => Effect.gen(function*() {
+  it.effect("agrees with the list of flags, and a flag that does not act takes its default only", () => Effect.gen(function*() {
     const { ask, login } = yield* Management.make()
     const cookie = yield* login()
     const listed = at((yield* ask("/api/settings/feature-flags", { cookie })).json, "flags") as ReadonlyArray<{ key: FlagCatalogue.FlagKey; acts: boolean; defaultValue: string }>
@@ -321,8 +321,11 @@ describe("GET /api/system/capabilities", () => {
       assert.strictEqual(acts, FlagCatalogue.byKey.get(key)?.lacks === null, key)
       // A withheld flag has a refusal of its own, and may be said to be off.
       if (acts || FlagCatalogue.withheld.has(key)) continue
-      for (const value of [defaultValue, FlagCatalogue.byKey.get(key)?.enumValues?.[1] ?? "true"]) {
-        const reply = yield* ask("/api/settings/feature-flags", { method: "PUT", cookie, body: { key, value } })
+      const set = (value: string) => ask("/api/settings/feature-flags", { method: "PUT", cookie, body: { key, value } })
+      const neutral = yield* set(defaultValue)
+      assert.deepStrictEqual([neutral.status, at(neutral.json, "effectiveValue")], [200, defaultValue], key)
+      for (const value of (FlagCatalogue.byKey.get(key)?.enumValues ?? ["true", "false"]).filter((other) => other !== defaultValue)) {
+        const reply = yield* set(value)
         assert.strictEqual(reply.status, 400, key)
         assert.strictEqual(at(reply.json, "error", "code"), "not_supported_yet")
       }

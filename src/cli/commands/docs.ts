@@ -68,9 +68,8 @@ Made by \`gateway docs limits\` from \`schemas/acting\`; do not edit. \`GET /api
 gateway.
 
 A field, a setting or a feature flag either acts or is refused: nothing is stored in silence. A field that does not act takes its
-neutral value, which is shown in parentheses, because clients send whole records back. Any other value is answered with 400
-\`not_supported_yet\`, and \`details\` names the field. A feature flag that does not act is listed with \`acts: false\` and takes no
-override. ${inertFields.length} fields and ${FlagCatalogue.catalogue.filter(({ lacks }) => lacks !== null).length} of ${FlagCatalogue.catalogue.length} flags do not act.
+neutral value only, which is shown in parentheses. Any other value is answered with 400 \`not_supported_yet\`, and \`details\` names
+the field. A feature flag that does not act is listed with \`acts: false\` and takes its default only. ${inertFields.length} fields and ${FlagCatalogue.catalogue.filter(({ lacks }) => lacks !== null).length} of ${FlagCatalogue.catalogue.length} flags do not act.
 
 ${featureNames.map(limitsOf).join("\n\n")}
 `

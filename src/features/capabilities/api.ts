@@ -38,5 +38,5 @@ export const CapabilitiesGroup = HttpApiGroup.make("capabilities").add(
   HttpApiEndpoint.get("read", "/api/system/capabilities", { success: Capabilities })
     .annotate(Access, reads)
     .annotate(OpenApi.Summary, "Which stored fields, settings and feature flags act")
-    .annotate(OpenApi.Description, "A field that does not act takes its neutral value only: any other is 400 not_supported_yet. A flag that does not act takes no override.")
+    .annotate(OpenApi.Description, "A field that does not act takes its neutral value only: any other is 400 not_supported_yet. A flag that does not act takes its default only.")
 ).annotateMerge(OpenApi.annotations({ title: "Capabilities", description: "What acts in this release and what does not." }))

@@ -57,7 +57,7 @@ export const layer = HttpApiBuilder.group(Surface.make(FeatureFlagsGroup), "feat
     if (withheld !== undefined && value !== undefined && FlagCatalogue.isTruthy(value)) {
       return yield* Effect.fail(Refusal.invalidField("value", `${key} ${withheld}`))
     }
-    if (value !== undefined && withheld === undefined) yield* refuseInertFlag(definition)
+    if (value !== undefined && withheld === undefined) yield* refuseInertFlag(definition, value)
     const previousValue = flags.value(definition.key)
     const previousSource = flags.source(definition.key)
     yield* configuration.commit(value === undefined ? documents.remove(KIND, key) : documents.put(KIND, key, value))
