@@ -127,9 +127,10 @@ describe("GET /v1/models", () => {
     expect(ModelCatalog.entriesOf(of, options())).not.toBe(ModelCatalog.entriesOf(of, options({ includeNames: false })))
   })
 
-  it("takes an unknown ?prefix= for the default", () => {
+  it("takes ?prefix= in any case, and an unknown one for the default", () => {
     expect(ModelCatalog.prefixMode("alias", "dual")).toBe("alias")
-    expect(ModelCatalog.prefixMode("Dual", "canonical")).toBe("canonical")
+    expect(ModelCatalog.prefixMode("Dual", "canonical")).toBe("dual")
+    expect(ModelCatalog.prefixMode("both", "canonical")).toBe("canonical")
     expect(ModelCatalog.prefixMode(null, "dual")).toBe("dual")
   })
 })
