@@ -5,6 +5,8 @@ const ci = process.env["CI"] === "true"
 
 /** Tests of what a process is: signals, memory, sockets, files, servers that are killed. Each file gets a process of its own. */
 const apart = ["chaos", "cli", "cluster", "postgres", "server"].map((area) => `test/${area}/**/*.test.ts`)
+/** Pages in a browser. */
+const pages = ["test/dashboard/**/*.test.ts"]
 
 export default defineConfig({
   test: {
@@ -25,8 +27,9 @@ export default defineConfig({
     reporters: ci ? ["default", ["./test/support/closingLine.ts", {}]] : ["default"],
     projects: [
       { extends: true, test: { name: "apart", include: apart } },
-      // The others share what the workers have loaded and compiled: half of their time would be that.
-      { extends: true, test: { name: "together", include: ["test/**/*.test.ts"], exclude: ["**/node_modules/**", ...apart], isolate: false } }
+      { extends: true, test: { name: "pages", include: pages, isolate: false } },
+      // `npm test` runs these alone; it takes half of the time of all. They share what the workers have loaded and compiled: half of their time would be that.
+      { extends: true, test: { name: "together", include: ["test/**/*.test.ts"], exclude: ["**/node_modules/**", ...apart, ...pages], isolate: false } }
     ]
   }
 })
