@@ -176,15 +176,16 @@ describe("the pause before the next target", () => {
 
 describe("a client that leaves between two calls", () => {
   it("is counted as one that left, not with the last call's status", async () => {
+    const requestId = crypto.randomUUID()
     const count = async (status: string): Promise<number> => {
       const { text } = await Http.send(lab.gateway.url, { path: "/metrics" })
       return [...text.matchAll(new RegExp(`^gateway_requests_total\\{[^}]*status="${status}"[^}]*\\} (\\d+)`, "gm"))].reduce((sum, [, value]) => sum + Number(value), 0)
     }
     const { model } = await combo([{ status: 502 }, { text: "never asked" }], { fallbackDelayMs: 20_000 })
     const [left, failed] = [await count("499"), await count("502")]
-    const { request, response } = Http.open(lab.gateway.url, lab.call({ model }, { "x-request-id": "left-between" }))
+    const { request, response } = Http.open(lab.gateway.url, lab.call({ model }, { "x-request-id": requestId }))
     response.catch(() => undefined)
-    const rows = () => lab.rows({ headers: { "x-gateway-request-id": "left-between" } })
+    const rows = () => lab.rows({ headers: { "x-gateway-request-id": requestId } })
     await eventually(rows, ({ length }) => length === 1, "the failed call's row")
     request.destroy()
     await eventually(() => count("499"), (seen) => seen === left + 1, "the count")

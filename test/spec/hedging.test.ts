@@ -156,8 +156,9 @@ describe("no second call", () => {
 
 describe("a client that leaves a hedged request", () => {
   it("cuts both calls at once; both rows say so, and one of them is final", async () => {
+    const requestId = crypto.randomUUID()
     const { ended, model, prefixes } = await combo([{ neverHead: true }, { neverHead: true }])
-    const { request, response } = Http.open(lab.gateway.url, lab.call({ model }, { "x-request-id": "left-hedge" }))
+    const { request, response } = Http.open(lab.gateway.url, lab.call({ model }, { "x-request-id": requestId }))
     response.catch(() => undefined)
     for (const prefix of prefixes) await eventually(() => lab.sim.entries({ model: `m-${prefix}`, outcome: "open" }), ({ length }) => length === 1, "the call's arrival")
     const late = watchLate()
@@ -169,7 +170,7 @@ describe("a client that leaves a hedged request", () => {
       expect(entry?.outcome).toBe("client-aborted")
       expect((entry?.abortedAt ?? Infinity) - at).toBeLessThan(allowed)
     }
-    const rows = await eventually(() => lab.rows({ headers: { "x-gateway-request-id": "left-hedge" } }), ({ length }) => length === 2, "both rows")
+    const rows = await eventually(() => lab.rows({ headers: { "x-gateway-request-id": requestId } }), ({ length }) => length === 2, "both rows")
     expect(rows.map(({ outcome, status }) => [outcome, status])).toEqual([["client-abort", 499], ["client-abort", 499]])
     expect(rows.filter(({ final }) => final)).toHaveLength(1)
   })

@@ -101,12 +101,13 @@ describe("a pipeline combo", () => {
   })
 
   it("a client that leaves between two steps costs no further one", async () => {
+    const requestId = crypto.randomUUID()
     const [a, b] = [await combos.place({ neverHead: true }), await combos.place()]
-    const opened = Http.open(lab.gateway.url, lab.call({ model: await combos.combo("pipeline", [a.model, b.model]) }, { "x-request-id": "pipeline-left" }))
+    const opened = Http.open(lab.gateway.url, lab.call({ model: await combos.combo("pipeline", [a.model, b.model]) }, { "x-request-id": requestId }))
     await combos.asked(a)
     opened.request.destroy()
     await lab.sim.ended({ model: a.upstream, outcome: "client-aborted" })
-    const rows = await lab.gateway.operator.attempts("pipeline-left", 1)
+    const rows = await lab.gateway.operator.attempts(requestId, 1)
     expect(rows.map(({ status }) => status)).toEqual([499])
     await lab.gateway.operator.settled()
     expect((await combos.seen(b)).length).toBe(0)

@@ -110,12 +110,13 @@ describe("the line of a connection", () => {
   })
 
   it("a client that leaves the line costs nothing: 499 in the log, the next one moves up", async () => {
+    const requestId = crypto.randomUUID()
     await queue({ concurrentRequests: 1 })
     const { chat, entries, ids: [id = ""], model } = await pool({ text: "well" }, 1, true, endless)
     const before = await left()
     const first = await lab.stream({ model })
     await seen(id, 1, 0)
-    const leaving = Http.open(lab.gateway.url, lab.call({ model }, { "x-request-id": "left-the-line" }))
+    const leaving = Http.open(lab.gateway.url, lab.call({ model }, { "x-request-id": requestId }))
     await seen(id, 1, 1)
     const third = chat()
     await seen(id, 1, 2)
@@ -125,7 +126,7 @@ describe("the line of a connection", () => {
     first.leave()
     expect((await third).status).toBe(200)
     expect((await entries()).length).toBe(2)
-    expect(await lab.gateway.rows("left-the-line")).toEqual([])
+    expect(await lab.gateway.rows(requestId)).toEqual([])
   })
 
   it("minTimeBetweenRequestsMs keeps calls apart", async () => {

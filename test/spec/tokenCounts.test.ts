@@ -141,14 +141,15 @@ describe("a token count", () => {
   })
 
   it("is cut when its client leaves, with a row that says so", async () => {
+    const requestId = crypto.randomUUID()
     const { model, upstream } = await vendor("tc-left", { neverHead: true })
-    const { request } = Http.open(lab.gateway.url, { path: "/v1/messages/count_tokens", body: { model, messages }, headers: { "x-request-id": "tc-left-1" } })
+    const { request } = Http.open(lab.gateway.url, { path: "/v1/messages/count_tokens", body: { model, messages }, headers: { "x-request-id": requestId } })
     await eventually(() => lab.sim.entries({ model: upstream, outcome: "open" }), ({ length }) => length > 0, "the count's call")
     request.destroy()
     const [entry] = await lab.sim.ended({ model: upstream })
     expect(entry?.outcome).toBe("client-aborted")
     await lab.gateway.operator.settled()
-    expect((await lab.gateway.rows("tc-left-1")).map(({ outcome, status }) => [outcome, status])).toEqual([["client-abort", 499]])
+    expect((await lab.gateway.rows(requestId)).map(({ outcome, status }) => [outcome, status])).toEqual([["client-abort", 499]])
   })
 
   it("keeps to the combos of its key, and to names that lead somewhere", async () => {

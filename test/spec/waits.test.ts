@@ -95,13 +95,14 @@ describe("waitForCooldown", () => {
   })
 
   it("a client that leaves in its own wait costs no further call", async () => {
+    const requestId = crypto.randomUUID()
     const { connection, entries, model } = await limited(2)
-    const leaving = Http.open(lab.gateway.url, lab.call({ model }, { "x-request-id": "left-in-its-wait" }))
+    const leaving = Http.open(lab.gateway.url, lab.call({ model }, { "x-request-id": requestId }))
     leaving.response.catch(() => undefined)
     await line(connection, 1)
     leaving.request.destroy()
     await line(connection, 0)
-    expect((await lab.rows({ headers: { "x-gateway-request-id": "left-in-its-wait" } })).map(({ outcome }) => outcome)).toEqual(["upstream-status"])
+    expect((await lab.rows({ headers: { "x-gateway-request-id": requestId } })).map(({ outcome }) => outcome)).toEqual(["upstream-status"])
     expect((await entries()).length).toBe(1)
   })
 
