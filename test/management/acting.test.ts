@@ -39,6 +39,8 @@ import { ResilienceChange, resilienceDefaults } from "#schemas/records/Resilienc
 import { Webhook } from "#schemas/records/Webhook.ts"
 import { emptyModel } from "#src/features/providers/models/customModelRecord.ts"
 import { inferenceRoutes } from "#src/inferenceRoutes.ts"
+import { systemPrompt } from "#src/features/systemPrompt/acting.ts"
+import { SystemPromptSettings } from "#schemas/words/SystemPrompt.ts"
 import { acting as managementActing, routes as managementRoutes } from "#src/Management.ts"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
 import * as Management from "#test/support/management.ts"
@@ -73,6 +75,7 @@ const leaves = (schema: Schema.Top): ReadonlySet<string> => {
 
 const inputs: ReadonlyArray<readonly [Table, ReadonlyArray<Schema.Top>]> = [
   [settings, [SettingsInput]],
+  [systemPrompt, [SystemPromptSettings]],
   [cacheConfig, [CacheConfigChange]],
   [resilience, [ResilienceChange]],
   [apiKey, [PolicyInput]],

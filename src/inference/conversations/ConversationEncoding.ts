@@ -34,7 +34,7 @@ export interface EncodingRoute {
 }
 
 /** Settings that shape bodies. */
-export type EncodingServices = Pick<ConversationServices, "promptCache" | "previousResponseId" | "signatures">
+export type EncodingServices = Pick<ConversationServices, "promptCache" | "previousResponseId" | "signatures" | "systemPrompt">
 
 /** One conversation in the words of each family that is tried. */
 export class ConversationEncoding implements Encoding {
@@ -43,6 +43,8 @@ export class ConversationEncoding implements Encoding {
   private readonly head: RequestHead
   private readonly prompt: Prompt
   private readonly route: EncodingRoute
+  /** The gateway's own words around the instructions; null = none. */
+  private readonly systemPrompt: ComboWords.SystemPrompt | null
   private altered: Conversation | null
   private conversation: Conversation | PublicError | null = null
   private omitted: ReadonlyArray<string> = nothing
@@ -68,6 +70,7 @@ export class ConversationEncoding implements Encoding {
     this.conversation = altered
     this.route = route
     this.services = services
+    this.systemPrompt = services.systemPrompt()
     this.codec = codec
     this.head = head
     this.prompt = prompt
@@ -97,7 +100,7 @@ export class ConversationEncoding implements Encoding {
    * themselves. `continues`: the text to continue.
    */
   prepare(workers: BodyWorkers, target: Target, continues: string | null): Effect.Effect<void> | null {
-    const { codec, effort, effortHeader, head, prompt: { body, large }, route: { combo, config }, services } = this
+    const { codec, effort, effortHeader, head, prompt: { body, large }, route: { combo, config }, services, systemPrompt } = this
     if (large === null || this.altered !== null) return null
     const ask = (signatures: ReadonlyMap<string, Signature>, done: (said: EncodedBody | PublicError) => void): void => {
       workers.ask(speaking, {
@@ -105,7 +108,7 @@ export class ConversationEncoding implements Encoding {
         // Only what shapes a body, and no credential.
         target: { ...target, connection: null, headers: nothing, proxy: null, tokenFrom: null },
         combo: combo === null ? null : { system_message: combo.system_message, tool_filter_regex: combo.tool_filter_regex },
-        reasoningTokenBufferEnabled: config?.reasoningTokenBufferEnabled === true,
+        reasoningTokenBufferEnabled: config?.reasoningTokenBufferEnabled === true, systemPrompt,
         promptCache: services.promptCache(), previousResponseId: services.previousResponseId(), signatures
       }, done)
     }
@@ -177,7 +180,7 @@ export class ConversationEncoding implements Encoding {
     const traits = this.traitsOf(target)
     if (this.altered === null && !this.rewrites && !this.widens(target) && !this.unmarks && Formats.isSame(this.codec.name, family.name)) {
       const edits = effortEdits(family.name, effort)
-      if (edits !== null) return splice(this.prompt, [...family.passThroughEdits(this.prompt.parsed, traits), ...edits])
+      if (edits !== null) return splice(this.prompt, [...family.passThroughEdits(this.prompt.parsed, traits), ...this.ownEdits(), ...edits])
     }
     const conversation = this.decoded()
     if (conversation instanceof PublicError) return null
@@ -191,6 +194,7 @@ export class ConversationEncoding implements Encoding {
     if (this.altered === null && Formats.isSame(this.codec.name, family.name)) {
       if (target.thinking !== null || this.rewrites || this.unmarks || this.widens(target)) return this.varied(target, family, traits)
       const edits = family.passThroughEdits(this.prompt.parsed, traits)
+      if (this.systemPrompt !== null) return splice(this.prompt, [...edits, ...this.ownEdits()])
       return edits.length === 0 ? this.prompt.body : splice(this.prompt, edits)
     }
     const conversation = this.decoded()
@@ -205,6 +209,12 @@ export class ConversationEncoding implements Encoding {
     return conversation instanceof PublicError
       ? conversation
       : ruled(target, this.encode(Continuation.of(conversation, text), target, Formats.family(target.wireFormat), this.traitsOf(target)))
+  }
+
+  /** The gateway's own words, in a body in the client's format. */
+  private ownEdits(): ReturnType<typeof ComboWords.editsOf> {
+    const { codec, prompt: { body, parsed }, systemPrompt } = this
+    return ComboWords.editsOf(systemPrompt, codec.name, body, parsed)
   }
 
   /** The combo changes what every target is sent. */
@@ -222,7 +232,7 @@ export class ConversationEncoding implements Encoding {
     return this.services.promptCache().preserve === "never" && this.prompt.body.includes('"cache_control"')
   }
 
-  /** The request in the neutral form, with what the combo changes in it. */
+  /** The request in the neutral form, with what the combo and the gateway's own words change in it. */
   decoded(): Conversation | PublicError {
     if (this.conversation !== null) return this.conversation
     const tree = this.prompt.tree()
@@ -230,7 +240,7 @@ export class ConversationEncoding implements Encoding {
   }
 
   private rewritten(conversation: Conversation | PublicError): Conversation | PublicError {
-    return conversation instanceof PublicError ? conversation : ComboWords.ofConversation(this.route.combo, conversation)
+    return conversation instanceof PublicError ? conversation : ComboWords.ofConversation(this.route.combo, this.systemPrompt, conversation)
   }
 
   private encode(conversation: Conversation, target: Target, family: UpstreamCodec, traits: TargetTraits): Uint8Array | PublicError {
@@ -252,7 +262,7 @@ export class ConversationEncoding implements Encoding {
     const sent = sentOf(this.prompt)
     const own = this.unmarks ? PromptCache.bodyWithoutMarks(sent) : sent
     const thought = target.thinking === null ? own : Thinking.ofBody(own, family.name, target.thinking)
-    const said = ComboWords.ofBody(this.route.combo, this.codec.name, thought)
+    const said = ComboWords.ofBody(this.route.combo, this.systemPrompt, this.codec.name, thought)
     const body = this.widens(target) ? ReasoningBuffer.ofBody(this.codec.name, said, target.maxOutputTokens) : said
     const edits = family.passThroughEdits({ ...body, model: this.prompt.parsed["model"] }, traits)
     return jsonOf(body, edits)

@@ -15,6 +15,7 @@ import { SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
 import { ThoughtSignatures } from "#src/inference/ports/ThoughtSignatures.ts"
 import type { PromptCacheRules } from "#src/wire/promptCache.ts"
 import type { TargetTraits } from "#src/wire/WireFormat.ts"
+import * as SystemPrompt from "./words/systemPrompt.ts"
 
 export interface ConversationServices extends LaneServices {
   readonly shadows: Shadows
@@ -31,6 +32,8 @@ export interface ConversationServices extends LaneServices {
   readonly toolLoopSteps: number
   /** What is marked for the caches of vendors (settings.promptCacheStrategy and its neighbours). */
   readonly promptCache: () => PromptCacheRules
+  /** What is said around the instructions of every conversation; null = nothing (settings systemPrompt and customSystemPrompt). */
+  readonly systemPrompt: () => SystemPrompt.SystemPrompt | null
 }
 
 export class Conversing extends Context.Service<Conversing, ConversationServices>()("gateway/conversations/Conversing") {}
@@ -51,9 +54,11 @@ export const layer = Layer.effect(Conversing, Effect.gen(function*() {
   const handoffs = new Handoffs(() => flags.isOn("UNIVERSAL_CONTEXT_HANDOFF_ENABLED"), places)
   yield* places.hear(handoffs.onPlace)
   let promptCache: PromptCacheRules | null = null
+  let systemPrompt: SystemPrompt.SystemPrompt | null | undefined
   yield* Effect.acquireRelease(
     Effect.sync(() => configuration.onChange(() => {
       promptCache = null
+      systemPrompt = undefined
     })),
     (quiet) => Effect.sync(quiet)
   )
@@ -69,6 +74,7 @@ export const layer = Layer.effect(Conversing, Effect.gen(function*() {
       const mode = configuration.current().settings.get("responsesPreviousResponseIdMode")
       return mode === "keep" || mode === "strip" ? mode : "auto"
     },
-    promptCache: () => promptCache ??= promptCacheRules(configuration.current().settings)
+    promptCache: () => promptCache ??= promptCacheRules(configuration.current().settings),
+    systemPrompt: () => systemPrompt === undefined ? systemPrompt = SystemPrompt.of(configuration.current().settings) : systemPrompt
   }
 }))

@@ -6,6 +6,7 @@ import type { FormatName, Signature } from "#schemas/wire/conversation.ts"
 import * as Jobs from "#src/inference/lane/bodies/jobs.ts"
 import { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import { ConversationEncoding } from "./ConversationEncoding.ts"
+import type { SystemPrompt } from "./words/systemPrompt.ts"
 import type { AutoEffort } from "#src/routing/auto/effort.ts"
 import * as Formats from "#src/wire/formats.ts"
 import type { Restored } from "#src/wire/neutral/ToolNames.ts"
@@ -21,6 +22,7 @@ export interface EncodeJob extends Jobs.JobSubject {
   readonly target: Target
   readonly combo: Pick<Combo, "system_message" | "tool_filter_regex"> | null
   readonly reasoningTokenBufferEnabled: boolean
+  readonly systemPrompt: SystemPrompt | null
   readonly effortHeader: string | undefined
   /** As it was chosen for an earlier target; undefined = not yet. */
   readonly effort: AutoEffort | null | undefined
@@ -55,7 +57,10 @@ export const run: Jobs.RunJob<EncodeJob, EncodedBody> = (job, parse) => {
     if (known === undefined) unsigned.push(callId)
     return known ?? null
   }
-  const services = { promptCache: () => job.promptCache, previousResponseId: () => job.previousResponseId, signatures: { recall, remember: () => undefined } }
+  const services = {
+    promptCache: () => job.promptCache, previousResponseId: () => job.previousResponseId, systemPrompt: () => job.systemPrompt,
+    signatures: { recall, remember: () => undefined }
+  }
   const encoding = new ConversationEncoding(services, Formats.client(job.format), job.head, prompt, route, null, job.effortHeader, job.effort)
   const encoded = job.continues === null ? encoding.bodyFor(job.target) : encoding.continuationFor(job.target, job.continues)
   return encoded instanceof PublicError

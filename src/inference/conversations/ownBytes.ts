@@ -25,5 +25,5 @@ export const jsonOf = (body: Readonly<Record<string, unknown>>, edits: ReadonlyA
 export const ruled = (target: Target, body: Uint8Array | PublicError): Uint8Array | PublicError =>
   target.bodyRules === null || target.bodyRules === undefined || body instanceof PublicError ? body : BodyRules.apply(target.bodyRules, body)
 
-export const splice = ({ body, parsed }: Prompt, edits: ReadonlyArray<Splice.Edit>): Uint8Array =>
-  Splice.edit(body, parsed, edits) ?? jsonOf(parsed, edits)
+export const splice = (prompt: Prompt, edits: ReadonlyArray<Splice.Edit>): Uint8Array =>
+  Splice.edit(prompt.body, prompt.parsed, edits) ?? jsonOf(sentOf(prompt), edits)

@@ -101,6 +101,12 @@ export const remove = (body: Buffer, key: string): Buffer => {
   return Buffer.concat([kept, body.subarray(at)])
 }
 
+/** The bytes of the member that JSON.parse keeps; null when its key cannot be found (it is absent, or written with escapes). */
+export const memberOf = (body: Buffer, key: string): Buffer | null => {
+  const last = scanTopLevel(body, key).at(-1)
+  return last === undefined ? null : body.subarray(last.start, last.end)
+}
+
 const rangesOf = (body: Buffer, key: string, value: unknown): ReadonlyArray<Range> => {
   const start = soleString(body, key, value)
   if (start !== -1) return [{ start, end: endOfString(body, start) }]

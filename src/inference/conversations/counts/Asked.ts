@@ -7,6 +7,7 @@ import { PublicError } from "#schemas/errors.ts"
 import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { Encoding } from "#src/inference/lane/Operation.ts"
+import type { SystemPrompt } from "#src/inference/conversations/words/systemPrompt.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import * as Dialects from "#src/wire/dialects.ts"
 import * as Formats from "#src/wire/formats.ts"
@@ -33,25 +34,28 @@ export class Asked implements Encoding {
   readonly tokenless = true
   readonly #words: Words
   readonly #prompt: Prompt
+  readonly #systemPrompt: SystemPrompt | null
   /** A large body, made by a thread of its own. */
   #prepared: Uint8Array | PublicError | null = null
 
-  constructor(words: Words, prompt: Prompt) {
+  /** `systemPrompt`: the gateway's own words. */
+  constructor(words: Words, prompt: Prompt, systemPrompt: SystemPrompt | null) {
     this.#words = words
+    this.#systemPrompt = systemPrompt
     this.#prompt = prompt
   }
 
   prepare(workers: BodyWorkers, target: Target): Effect.Effect<void> | null {
     const { body, large } = this.#prompt
     return large === null ? null : Effect.callback<void>((resume) =>
-      workers.ask(CountJobs.counter, { id: large.id, bytes: body, format: this.#words.format, model: target.model }, (made) => {
+      workers.ask(CountJobs.counter, { id: large.id, bytes: body, format: this.#words.format, model: target.model, systemPrompt: this.#systemPrompt }, (made) => {
         this.#prepared = made
         resume(Effect.void)
       }))
   }
 
   bodyFor(target: Target): Uint8Array | PublicError {
-    return this.#prepared ?? Counting.counterBody(this.#words.format, this.#prompt.parsed, target.model)
+    return this.#prepared ?? Counting.counterBody(this.#words.format, this.#prompt.parsed, target.model, this.#systemPrompt)
   }
 
   /** Nothing is streamed, so nothing breaks off. */

@@ -12,7 +12,6 @@ import { silent } from "#src/inference/conversations/ensembles/part.ts"
 import * as GatewayHeaders from "#src/inference/lane/gatewayHeaders.ts"
 import * as Lane from "#src/inference/lane/Lane.ts"
 import type { Operation } from "#src/inference/lane/Operation.ts"
-import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import { type AdmittedCall, type ConversationCall, left, type Stage } from "#src/inference/lane/stages/Stages.ts"
 import type { DirectRoute } from "#src/platform/server/Exchange.ts"
 import { unknownRequest } from "#src/routing/RequestMoment.ts"
@@ -45,7 +44,7 @@ const placeOf = ({ codec, format }: Words) => (route: Route): Route | PublicErro
   }
 }
 
-const operationOf = (services: LaneServices, words: Words, { endpoint, expand, fromPath }: Entry): CountOperation => {
+const operationOf = (services: ConversationServices, words: Words, { endpoint, expand, fromPath }: Entry): CountOperation => {
   const { codec } = words
   const operation: CountOperation = {
     endpoint, fromPath, expand, category: "chat", codec, face: Formats.faceOf(codec, services.sseComments), errorBody: codec.errorBody,
@@ -55,14 +54,14 @@ const operationOf = (services: LaneServices, words: Words, { endpoint, expand, f
     dry: true,
     place: placeOf(words),
     stages: (all) => [estimates(services, words, (call) => Lane.plan(services, operation, call.request, call as ConversationCall)), ...all.filter(({ name }) => passed.has(name)), ownAnswer],
-    encode: (_call, { prompt }) => new Asked(words, prompt),
+    encode: (_call, { prompt }) => new Asked(words, prompt, services.systemPrompt()),
     services: CountServices.of
   }
   return operation
 }
 
 /** Answers with an estimate where no provider can be asked; else lets the call go on, and estimates when the provider gives no count. */
-const estimates = (services: LaneServices, { estimatedReply, format }: Words, plan: (call: AdmittedCall) => Lane.Plan): Stage => ({
+const estimates = (services: ConversationServices, { estimatedReply, format }: Words, plan: (call: AdmittedCall) => Lane.Plan): Stage => ({
   name: "estimates",
   applies: () => true,
   run: (call, next) => {
@@ -85,7 +84,7 @@ const estimates = (services: LaneServices, { estimatedReply, format }: Words, pl
       })
     }
     if (large === undefined) {
-      go(Counting.read(format, parsed))
+      go(Counting.read(format, parsed, services.systemPrompt()))
       return
     }
     let gone = false
@@ -93,7 +92,7 @@ const estimates = (services: LaneServices, { estimatedReply, format }: Words, pl
       gone = true
       passage.refuse(left("its tokens were counted"))
     })
-    services.bodies.ask(CountJobs.count, { id: large.id, bytes: body, format }, (asked) => {
+    services.bodies.ask(CountJobs.count, { id: large.id, bytes: body, format, systemPrompt: services.systemPrompt() }, (asked) => {
       if (!gone) go(asked)
     })
   }
@@ -120,11 +119,11 @@ export const ofResponses = (services: ConversationServices): DirectRoute =>
   Lane.route(services, operationOf(services, responsesWords, { endpoint: "/v1/responses/input_tokens", expand: services.expand }))
 
 /** POST /v1/messages/count_tokens. */
-export const ofMessages = (services: LaneServices): DirectRoute =>
+export const ofMessages = (services: ConversationServices): DirectRoute =>
   Lane.route(services, operationOf(services, messagesWords, { endpoint: "/v1/messages/count_tokens" }))
 
 /** POST /v1beta/models/{model}:countTokens, or with `v1`. */
-export const ofGenerateContent = (services: LaneServices): DirectRoute =>
+export const ofGenerateContent = (services: ConversationServices): DirectRoute =>
   Lane.route(services, operationOf(services, contentWords, {
     endpoint: "/v1beta/models:countTokens",
     fromPath: (path) => ({ model: ConversationPaths.generateTarget(path)?.model ?? "" })

@@ -5,5 +5,5 @@ import * as Counting from "./counting.ts"
 
 export const run: RunJob<Count, Counting.Sampled> = (job, parse) => {
   const body = parse(job)
-  return body instanceof PublicError ? body : Counting.read(job.format, body)
+  return body instanceof PublicError ? body : Counting.read(job.format, body, job.systemPrompt)
 }

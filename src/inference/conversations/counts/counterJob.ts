@@ -5,5 +5,5 @@ import * as Counting from "./counting.ts"
 
 export const run: RunJob<CounterJob, Uint8Array> = (job, parse) => {
   const body = parse(job)
-  return body instanceof PublicError ? body : Counting.counterBody(job.format, body, job.model)
+  return body instanceof PublicError ? body : Counting.counterBody(job.format, body, job.model, job.systemPrompt)
 }

@@ -7,7 +7,9 @@ import * as GatewayFields from "#src/wire/gatewayFields.ts"
 import type { Countable } from "#src/wire/messages/request/countTokens.ts"
 import * as CountTokens from "#src/wire/messages/request/countTokens.ts"
 import * as DecodeRequest from "#src/wire/responses/request/decodeRequest.ts"
+import * as Json from "#src/wire/json/json.ts"
 import { promptText } from "#src/wire/neutral/promptText.ts"
+import * as SystemPrompt from "#src/inference/conversations/words/systemPrompt.ts"
 
 type Body = Record<string, unknown>
 
@@ -32,11 +34,27 @@ const readers: Readonly<Record<CountingFormat, (body: Body) => Countable | Publi
   }
 }
 
-export const read = (format: CountingFormat, body: Body): Sampled | PublicError => {
-  const asked = readers[format](body)
+/** `prompt`: the gateway's own words, which the model is sent beside the client's. */
+export const read = (format: CountingFormat, body: Body, prompt: SystemPrompt.SystemPrompt | null): Sampled | PublicError => {
+  const checked = readers[format](body)
+  const asked = checked instanceof PublicError || prompt === null ? checked : readers[format](said(format, body, prompt))
   if (asked instanceof PublicError) return asked
   return asked.text === "" ? { ...asked, factor: 1 } : { ...asked, ...sample(asked.text) }
 }
+
+/**
+ * The body with the gateway's own words. A count of bare `contents` has no place for instructions, so it becomes one of a whole request;
+ * `model`: whose, where a provider is asked.
+ */
+const said = (format: CountingFormat, body: Body, prompt: SystemPrompt.SystemPrompt, model?: string): Body => {
+  if (format !== "generateContent") return { ...SystemPrompt.ofBody(prompt, format, body) }
+  const name = wholes.find((whole) => Json.isRecord(body[whole]))
+  if (name !== undefined) return { ...body, [name]: SystemPrompt.ofBody(prompt, format, body[name] as Body) }
+  const { model: _model, stream: _stream, ...own } = body
+  return { generateContentRequest: { ...model === undefined ? {} : { model: `models/${model}` }, ...SystemPrompt.ofBody(prompt, format, own) } }
+}
+
+const wholes = ["generateContentRequest", "generate_content_request"]
 
 /** Path of the provider's own counter; null when the target has none. */
 export const counterPath = (format: CountingFormat, target: Pick<Target, "path">): string | null => {
@@ -48,7 +66,8 @@ export const counterPath = (format: CountingFormat, target: Pick<Target, "path">
 }
 
 /** What the provider's counter is sent: one family names the model in the body, the other in the path. */
-export const counterBody = (format: CountingFormat, body: Body, model: string): Uint8Array => {
-  const { model: _model, ...sent } = GatewayFields.ofBody(body)
+export const counterBody = (format: CountingFormat, body: Body, model: string, prompt: SystemPrompt.SystemPrompt | null): Uint8Array => {
+  const own = GatewayFields.ofBody(body)
+  const { model: _model, ...sent } = prompt === null ? own : said(format, own, prompt, model)
   return Buffer.from(JSON.stringify(format === "generateContent" ? sent : { ...sent, model }))
 }

@@ -23,7 +23,10 @@ const shown = 500
 
 const nothing = (): void => undefined
 
-export const make = (services: ConversationServices): TargetTests["Service"] => ({
+export const make = (all: ConversationServices): TargetTests["Service"] => ofServices({ ...all, systemPrompt: () => null })
+
+/** Its own question is no client's conversation. */
+const ofServices = (services: ConversationServices): TargetTests["Service"] => ({
   test: (target, endpoint, timeoutMs) => Effect.suspend(() => {
     const parsed = { model: target.publicModel, max_tokens: maxTokens, messages: [{ role: "user", content: "Reply with the single word: OK" }] }
     const body = Buffer.from(JSON.stringify(parsed))

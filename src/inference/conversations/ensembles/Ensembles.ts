@@ -11,6 +11,7 @@ import type { Conversation } from "#schemas/wire/conversation.ts"
 import { PlannedRequest } from "#src/inference/lane/PlannedRequest.ts"
 import type { ClientRequest } from "#src/inference/lane/Operation.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
+import * as ComboWords from "#src/inference/conversations/comboWords.ts"
 import { ConversationEncoding } from "#src/inference/conversations/ConversationEncoding.ts"
 import type { ConversationServices } from "#src/inference/conversations/ConversationServices.ts"
 import { panelOf, type Seat, seatsOf } from "./members.ts"
@@ -124,7 +125,7 @@ export const begin = (
   }
   const work = combo.strategy === "fusion"
     ? Strategies.fusion(plan)
-    : combo.strategy === "debate" ? Strategies.debate(plan, config.debateTuning) : Strategies.pipeline(plan, combo.system_message)
+    : combo.strategy === "debate" ? Strategies.debate(plan, config.debateTuning) : Strategies.pipeline(plan, ComboWords.common(combo, services.systemPrompt()))
   const around = { services: services.request, fork: services.fork, live: services.live }
   const shadow = services.shadows.interceptorOf(services, call, route, alone)
   const inbound = Inbound.changed(lastCall(telling(alone), last, Inbound.changedView(view, { line: (own) => view.line(allOf(own)) })), {
