@@ -127,6 +127,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/sessions": feature("sessions"),
   "src/features/settings": feature("settings", ["combos", "resilience"]),
   "src/features/systemPrompt": feature("systemPrompt"),
+  "src/features/thinkingBudget": feature("thinkingBudget"),
   "src/features/signatures": feature("signatures"),
   "src/features/tokens": feature("tokens"),
   "src/features/usage": feature("usage", ["quotas", "sessions"]),

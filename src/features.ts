@@ -33,12 +33,13 @@ import { sessions } from "#src/features/sessions/feature.ts"
 import { settings } from "#src/features/settings/feature.ts"
 import { signatures } from "#src/features/signatures/feature.ts"
 import { systemPrompt } from "#src/features/systemPrompt/feature.ts"
+import { thinkingBudget } from "#src/features/thinkingBudget/feature.ts"
 import { tokens } from "#src/features/tokens/feature.ts"
 import { usage } from "#src/features/usage/feature.ts"
 import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
-  auth, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, flags, limits, usage, bodies,
+  auth, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, flags, limits, usage, bodies,
   quotas, health, capabilities, nodes, resilience, drills, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, live, responses, mcp, mcpServers,
   a2a, files, batches, search, configFile, dashboard
 ] as const

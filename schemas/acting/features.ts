@@ -38,7 +38,7 @@ export const features = {
   proxies: feature("Outbound proxies", "Upstreams are called directly; the usual proxy variables of the environment are not read.", "/api/v1/management/proxies", "/api/settings/proxy"),
   quotaRefresh: feature("Reading quotas on a schedule", "Quota windows are read from the answers that pass."),
   quotaRules: feature("Further limits of a connection", "Requests a minute, gaps, concurrency and waits are limited per connection; requests a day and tokens are not."),
-  payloadRules: feature("Payload rules of the gateway", "Texts are added around the instructions; no other part of a body is changed by rules.", "/api/settings/payload-rules", "/api/settings/thinking-budget"),
+  payloadRules: feature("Payload rules of the gateway", "Texts around the instructions and the thinking of models are settings; no other part of a body is changed by rules.", "/api/settings/payload-rules"),
   tunnels: feature("Tunnels and traffic interception", "No tunnel and no intercepting proxy is started.", "/api/tunnels/cloudflared", "/api/tunnels/ngrok"),
   upkeep: feature("Upkeep over the API", "Locks of sign-ins end by themselves, records by their retention; variables are the operator's.", "/api/policies", "/api/settings/purge-request-history", "/api/system/env/repair"),
   vendorClients: feature("Behaviour of single vendors and clients", "No traffic is shaped after a vendor's own client, and no free tier is rotated."),

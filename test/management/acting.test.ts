@@ -41,6 +41,8 @@ import { emptyModel } from "#src/features/providers/models/customModelRecord.ts"
 import { inferenceRoutes } from "#src/inferenceRoutes.ts"
 import { systemPrompt } from "#src/features/systemPrompt/acting.ts"
 import { SystemPromptSettings } from "#schemas/words/SystemPrompt.ts"
+import { thinkingBudget } from "#src/features/thinkingBudget/acting.ts"
+import { ThinkingBudgetSettings } from "#schemas/words/ThinkingBudget.ts"
 import { acting as managementActing, routes as managementRoutes } from "#src/Management.ts"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
 import * as Management from "#test/support/management.ts"
@@ -76,6 +78,7 @@ const leaves = (schema: Schema.Top): ReadonlySet<string> => {
 const inputs: ReadonlyArray<readonly [Table, ReadonlyArray<Schema.Top>]> = [
   [settings, [SettingsInput]],
   [systemPrompt, [SystemPromptSettings]],
+  [thinkingBudget, [ThinkingBudgetSettings]],
   [cacheConfig, [CacheConfigChange]],
   [resilience, [ResilienceChange]],
   [apiKey, [PolicyInput]],

@@ -10,8 +10,9 @@ import type { Encoding } from "#src/inference/lane/Operation.ts"
 import * as ComboWords from "./comboWords.ts"
 import { speaking, type EncodedBody } from "./conversationJobs.ts"
 import { type AnswerServices, type EnsemblePart, ExpectedAnswer } from "./ExpectedAnswer.ts"
-import { jsonOf, repeatedOf, ruled, sentOf, splice } from "./ownBytes.ts"
+import { jsonOf, recordOf, repeatedOf, ruled, sentOf, splice } from "./ownBytes.ts"
 import type { ConversationServices } from "./ConversationServices.ts"
+import * as Thinking from "./words/thinking.ts"
 import { type AutoEffort, autoEffort, effortEdits, shapeOf, unshown } from "#src/routing/auto/effort.ts"
 import * as ReasoningBuffer from "#src/routing/combos/reasoningBuffer.ts"
 import { conversationIn } from "#src/wire/longIntegers/conversationIn.ts"
@@ -21,7 +22,6 @@ import { withRecalled } from "#src/wire/neutral/recalled.ts"
 import { type Restored, restoredOf } from "#src/wire/neutral/ToolNames.ts"
 import * as Formats from "#src/wire/formats.ts"
 import * as PromptCache from "#src/wire/promptCache.ts"
-import * as Thinking from "#src/wire/thinking.ts"
 import type { ClientCodec, RequestHead, TargetTraits, UpstreamCodec } from "#src/wire/WireFormat.ts"
 import { writeRequest } from "#src/wire/writeRequest.ts"
 
@@ -34,7 +34,7 @@ export interface EncodingRoute {
 }
 
 /** Settings that shape bodies. */
-export type EncodingServices = Pick<ConversationServices, "promptCache" | "previousResponseId" | "signatures" | "systemPrompt">
+export type EncodingServices = Pick<ConversationServices, "promptCache" | "previousResponseId" | "signatures" | "systemPrompt" | "thinkingRule">
 
 /** One conversation in the words of each family that is tried. */
 export class ConversationEncoding implements Encoding {
@@ -45,6 +45,8 @@ export class ConversationEncoding implements Encoding {
   private readonly route: EncodingRoute
   /** The gateway's own words around the instructions; null = none. */
   private readonly systemPrompt: ComboWords.SystemPrompt | null
+  /** How much models think, as the operator decides; null = as clients ask. */
+  private readonly thinkingRule: Thinking.ThinkingRule | null
   private altered: Conversation | null
   private conversation: Conversation | PublicError | null = null
   private omitted: ReadonlyArray<string> = nothing
@@ -71,6 +73,7 @@ export class ConversationEncoding implements Encoding {
     this.route = route
     this.services = services
     this.systemPrompt = services.systemPrompt()
+    this.thinkingRule = services.thinkingRule()
     this.codec = codec
     this.head = head
     this.prompt = prompt
@@ -100,7 +103,7 @@ export class ConversationEncoding implements Encoding {
    * themselves. `continues`: the text to continue.
    */
   prepare(workers: BodyWorkers, target: Target, continues: string | null): Effect.Effect<void> | null {
-    const { codec, effort, effortHeader, head, prompt: { body, large }, route: { combo, config }, services, systemPrompt } = this
+    const { codec, effort, effortHeader, head, prompt: { body, large }, route: { combo, config }, services, systemPrompt, thinkingRule } = this
     if (large === null || this.altered !== null) return null
     const ask = (signatures: ReadonlyMap<string, Signature>, done: (said: EncodedBody | PublicError) => void): void => {
       workers.ask(speaking, {
@@ -108,7 +111,7 @@ export class ConversationEncoding implements Encoding {
         // Only what shapes a body, and no credential.
         target: { ...target, connection: null, headers: nothing, proxy: null, tokenFrom: null },
         combo: combo === null ? null : { system_message: combo.system_message, tool_filter_regex: combo.tool_filter_regex },
-        reasoningTokenBufferEnabled: config?.reasoningTokenBufferEnabled === true, systemPrompt,
+        reasoningTokenBufferEnabled: config?.reasoningTokenBufferEnabled === true, systemPrompt, thinkingRule,
         promptCache: services.promptCache(), previousResponseId: services.previousResponseId(), signatures
       }, done)
     }
@@ -159,9 +162,9 @@ export class ConversationEncoding implements Encoding {
     return this.plainBodyFor(target)
   }
 
-  /** The effort that X-Gateway-Effort gives a target: null unless its model reasons and neither its id nor the client said how much. */
+  /** The effort that X-Gateway-Effort gives a target: null unless its model reasons and neither its id, nor the operator, nor the client said how much. */
   effortFor(target: Target): AutoEffort | null {
-    return target.reasoning === true && target.thinking === null ? this.autoEffort() : null
+    return target.reasoning === true && target.thinking === null && this.thinkingRule === null ? this.autoEffort() : null
   }
 
   /** The effort that the shape of this request asks for; null when the client does not leave it to us. */
@@ -193,7 +196,9 @@ export class ConversationEncoding implements Encoding {
     const traits = this.traitsOf(target)
     if (this.altered === null && Formats.isSame(this.codec.name, family.name)) {
       if (target.thinking !== null || this.rewrites || this.unmarks || this.widens(target)) return this.varied(target, family, traits)
+      const thought = this.thoughtChanges(this.prompt.parsed, target, family, traits)
       const edits = family.passThroughEdits(this.prompt.parsed, traits)
+      if (thought !== null) return Thinking.inBytes(this.prompt, [...edits, ...this.ownEdits()], thought)
       if (this.systemPrompt !== null) return splice(this.prompt, [...edits, ...this.ownEdits()])
       return edits.length === 0 ? this.prompt.body : splice(this.prompt, edits)
     }
@@ -209,6 +214,22 @@ export class ConversationEncoding implements Encoding {
     return conversation instanceof PublicError
       ? conversation
       : ruled(target, this.encode(Continuation.of(conversation, text), target, Formats.family(target.wireFormat), this.traitsOf(target)))
+  }
+
+  /**
+   * What the operator's rule for thinking changes in a body in the client's format; null = nothing. The family's encoder says it, as it
+   * knows what each model takes; a body that it cannot read keeps what it says.
+   */
+  private thoughtChanges(body: Readonly<Record<string, unknown>>, target: Target, family: UpstreamCodec, traits: TargetTraits): Thinking.Changes | null {
+    const { thinkingRule } = this
+    if (thinkingRule === null || target.thinking !== null) return null
+    return Thinking.changesOf(thinkingRule, family.name, body, target, () => {
+      const conversation = this.decoded()
+      const written = conversation instanceof PublicError ? conversation : this.encode(conversation, target, family, traits)
+      this.omitted = nothing
+      this.tools = null
+      return written instanceof PublicError ? null : recordOf(written)
+    })
   }
 
   /** The gateway's own words, in a body in the client's format. */
@@ -244,13 +265,12 @@ export class ConversationEncoding implements Encoding {
   }
 
   private encode(conversation: Conversation, target: Target, family: UpstreamCodec, traits: TargetTraits): Uint8Array | PublicError {
-    const { thinking } = target
     const roomy = this.widens(target) ? ReasoningBuffer.ofConversation(conversation, target.maxOutputTokens) : conversation
     const kept = PromptCache.cachesByMarks(family.name, traits.model)
       ? PromptCache.arranged(roomy, this.services.promptCache(), !Formats.isSame(this.codec.name, family.name))
       : roomy
     const signed = this.losesSignatures(target) ? withRecalled(kept, family.name, (callId) => this.recall(callId)) : kept
-    const written = writeRequest(thinking === null ? signed : Thinking.ofConversation(signed, thinking), this.prompt, family, traits)
+    const written = writeRequest(Thinking.ofConversation(this.thinkingRule, signed, target, family.name), this.prompt, family, traits)
     if (written instanceof PublicError) return written
     this.omitted = written.omitted
     this.tools = restoredOf(kept)
@@ -264,8 +284,9 @@ export class ConversationEncoding implements Encoding {
     const thought = target.thinking === null ? own : Thinking.ofBody(own, family.name, target.thinking)
     const said = ComboWords.ofBody(this.route.combo, this.systemPrompt, this.codec.name, thought)
     const body = this.widens(target) ? ReasoningBuffer.ofBody(this.codec.name, said, target.maxOutputTokens) : said
+    const changes = this.thoughtChanges(body, target, family, traits)
     const edits = family.passThroughEdits({ ...body, model: this.prompt.parsed["model"] }, traits)
-    return jsonOf(body, edits)
+    return jsonOf(changes === null ? body : { ...body, ...changes }, edits)
   }
 
   omittedFor(_target: Target): ReadonlyArray<string> {

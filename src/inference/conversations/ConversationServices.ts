@@ -16,6 +16,7 @@ import { ThoughtSignatures } from "#src/inference/ports/ThoughtSignatures.ts"
 import type { PromptCacheRules } from "#src/wire/promptCache.ts"
 import type { TargetTraits } from "#src/wire/WireFormat.ts"
 import * as SystemPrompt from "./words/systemPrompt.ts"
+import * as Thinking from "./words/thinking.ts"
 
 export interface ConversationServices extends LaneServices {
   readonly shadows: Shadows
@@ -34,6 +35,8 @@ export interface ConversationServices extends LaneServices {
   readonly promptCache: () => PromptCacheRules
   /** What is said around the instructions of every conversation; null = nothing (settings systemPrompt and customSystemPrompt). */
   readonly systemPrompt: () => SystemPrompt.SystemPrompt | null
+  /** How much models think, whatever clients ask; null = as they ask (setting thinkingBudget). */
+  readonly thinkingRule: () => Thinking.ThinkingRule | null
 }
 
 export class Conversing extends Context.Service<Conversing, ConversationServices>()("gateway/conversations/Conversing") {}
@@ -55,10 +58,12 @@ export const layer = Layer.effect(Conversing, Effect.gen(function*() {
   yield* places.hear(handoffs.onPlace)
   let promptCache: PromptCacheRules | null = null
   let systemPrompt: SystemPrompt.SystemPrompt | null | undefined
+  let thinkingRule: Thinking.ThinkingRule | null | undefined
   yield* Effect.acquireRelease(
     Effect.sync(() => configuration.onChange(() => {
       promptCache = null
       systemPrompt = undefined
+      thinkingRule = undefined
     })),
     (quiet) => Effect.sync(quiet)
   )
@@ -75,6 +80,7 @@ export const layer = Layer.effect(Conversing, Effect.gen(function*() {
       return mode === "keep" || mode === "strip" ? mode : "auto"
     },
     promptCache: () => promptCache ??= promptCacheRules(configuration.current().settings),
-    systemPrompt: () => systemPrompt === undefined ? systemPrompt = SystemPrompt.of(configuration.current().settings) : systemPrompt
+    systemPrompt: () => systemPrompt === undefined ? systemPrompt = SystemPrompt.of(configuration.current().settings) : systemPrompt,
+    thinkingRule: () => thinkingRule === undefined ? thinkingRule = Thinking.of(configuration.current().settings) : thinkingRule
   }
 }))

@@ -7,6 +7,7 @@ import * as Jobs from "#src/inference/lane/bodies/jobs.ts"
 import { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import { ConversationEncoding } from "./ConversationEncoding.ts"
 import type { SystemPrompt } from "./words/systemPrompt.ts"
+import type { ThinkingRule } from "./words/thinking.ts"
 import type { AutoEffort } from "#src/routing/auto/effort.ts"
 import * as Formats from "#src/wire/formats.ts"
 import type { Restored } from "#src/wire/neutral/ToolNames.ts"
@@ -23,6 +24,7 @@ export interface EncodeJob extends Jobs.JobSubject {
   readonly combo: Pick<Combo, "system_message" | "tool_filter_regex"> | null
   readonly reasoningTokenBufferEnabled: boolean
   readonly systemPrompt: SystemPrompt | null
+  readonly thinkingRule: ThinkingRule | null
   readonly effortHeader: string | undefined
   /** As it was chosen for an earlier target; undefined = not yet. */
   readonly effort: AutoEffort | null | undefined
@@ -59,6 +61,7 @@ export const run: Jobs.RunJob<EncodeJob, EncodedBody> = (job, parse) => {
   }
   const services = {
     promptCache: () => job.promptCache, previousResponseId: () => job.previousResponseId, systemPrompt: () => job.systemPrompt,
+    thinkingRule: () => job.thinkingRule,
     signatures: { recall, remember: () => undefined }
   }
   const encoding = new ConversationEncoding(services, Formats.client(job.format), job.head, prompt, route, null, job.effortHeader, job.effort)

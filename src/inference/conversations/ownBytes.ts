@@ -11,6 +11,9 @@ import * as Splice from "#src/wire/json/splice.ts"
 /** The body as it was sent. */
 export const sentOf = ({ body }: Prompt): Readonly<Record<string, unknown>> => Json.parseRecord(body.toString("utf8")) ?? {}
 
+/** What bytes that were written here say. */
+export const recordOf = (body: Uint8Array): Readonly<Record<string, unknown>> | null => Json.parseRecord(Buffer.from(body).toString("utf8"))
+
 /** What an answer repeats of its request. */
 export const repeatedOf = (name: FormatName, { names, parsed }: Prompt): Readonly<Record<string, unknown>> => {
   const said = Formats.repeatedOf(name, parsed)
