@@ -16,7 +16,7 @@ export interface Snapshot {
   readonly version: number
   readonly connections: ReadonlyArray<Connection>
   readonly connectionById: ReadonlyMap<string, Connection>
-  /** Active connections of a provider id or node id, lowest priority number first, then oldest. */
+  /** Active connections of a provider id or node id that is not blocked, lowest priority number first, then oldest. */
   readonly activeByProvider: ReadonlyMap<string, ReadonlyArray<Connection>>
   readonly nodes: ReadonlyArray<ProviderNode>
   readonly nodeById: ReadonlyMap<string, ProviderNode>
@@ -55,6 +55,12 @@ export const shownModel = (snapshot: Pick<Snapshot, "nodeById">, id: string): st
 /** The same of the keys of a record. */
 export const shownKeys = <A>(snapshot: Pick<Snapshot, "nodeById">, record: Readonly<Record<string, A>>): Record<string, A> =>
   Object.fromEntries(Object.entries(record).map(([id, value]) => [shownProvider(snapshot, id), value]))
+
+/** Ids of the providers that no request may go to (setting `blockedProviders`). */
+export const blockedProviders = ({ settings }: Pick<Snapshot, "settings">): ReadonlySet<string> => {
+  const stored = settings.get("blockedProviders")
+  return new Set(Array.isArray(stored) ? stored.filter((id) => typeof id === "string") : [])
+}
 
 export class Configuration extends Context.Service<Configuration, {
   readonly current: () => Snapshot

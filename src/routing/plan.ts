@@ -4,7 +4,7 @@
  */
 import type { Target } from "#actors/request/ports/Target.ts"
 import { headerOf } from "#actors/request/ports/Upstream.ts"
-import type { Snapshot } from "#actors/ports/Configuration.ts"
+import { blockedProviders, type Snapshot } from "#actors/ports/Configuration.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
@@ -55,11 +55,12 @@ const malformed = Errors.make(
   "bad_request", `Field 'model' must hold no control characters, and name no model whose id has more than ${longestId} characters.`, { extra: { param: "model" } }
 )
 
-/** Providers that can be called now: an active connection, or none needed. */
+/** Providers that can be called now: an active connection, or none needed; not blocked. */
 export const activeProviders = (snapshot: Snapshot, registry: Registry): ReadonlySet<string> => {
   const active = new Set(snapshot.activeByProvider.keys())
   for (const row of registry.all) if (row.category === "no-auth") active.add(row.id)
   if (snapshot.simulatorListed) active.add("sim")
+  for (const blocked of blockedProviders(snapshot)) active.delete(blocked)
   return active
 }
 
@@ -117,6 +118,7 @@ const planOf = (options: PlannerOptions, resolution: Resolution, face: CallForma
     return new PublicError(resolution.code, resolution.status, "invalid_request_error", resolution.message, null,
       resolution.candidates.length > 0 ? { candidates: resolution.candidates } : null)
   }
+  if (blockedProviders(options.snapshot).has(resolution.provider)) return blocked(resolution)
   if (!isOneShot(face) && servesOthersOnly(resolution)) return cannotChat(resolution)
   let connections = options.snapshot.activeByProvider.get(resolution.provider) ?? []
   if (isOneShot(face)) {
@@ -138,9 +140,14 @@ const planOf = (options: PlannerOptions, resolution: Resolution, face: CallForma
   return refusal ?? noConnection(options, resolution, face)
 }
 
+const labelOf = ({ node, provider, row }: ResolvedModel): string => row?.id ?? node?.prefix ?? provider
+
+const blocked = (resolved: ResolvedModel): PublicError =>
+  Errors.make("provider_blocked", `Provider ${labelOf(resolved)} is blocked on this gateway (setting blockedProviders): ask for a model of another provider.`)
+
 /** Inactive connections are named as such; a provider without any answers 400 `No credentials for provider`. */
 const noConnection = (options: PlannerOptions, resolved: ResolvedModel, face: CallFormat): PublicError => {
-  const label = resolved.row?.id ?? resolved.node?.prefix ?? resolved.provider
+  const label = labelOf(resolved)
   const known = options.snapshot.connections.some((connection) => connection.provider === resolved.provider)
   return known
     ? Errors.make("ALL_ACCOUNTS_INACTIVE", `Every connection of provider ${label} is inactive or unusable: activate or test one.`)

@@ -2,7 +2,7 @@
  * Which providers a search is sent to that names none: those with credentials and a search of its type, the cheapest first. One more than the
  * first is asked when that fails. Pure.
  */
-import type { Snapshot } from "#actors/ports/Configuration.ts"
+import { blockedProviders, type Snapshot } from "#actors/ports/Configuration.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
@@ -25,11 +25,13 @@ const mostProviders = 2
 const typesOf = ({ models }: Provider): ReadonlyArray<string> => models.filter(({ kind }) => kind === "search").map(({ id }) => id)
 
 /** Rows that can be asked now, with their types. */
-export const configured = (snapshot: Snapshot, registry: Registry): ReadonlyArray<{ readonly row: Provider; readonly types: ReadonlyArray<string> }> =>
-  registry.all.flatMap((row) => {
+export const configured = (snapshot: Snapshot, registry: Registry): ReadonlyArray<{ readonly row: Provider; readonly types: ReadonlyArray<string> }> => {
+  const blocked = blockedProviders(snapshot)
+  return registry.all.flatMap((row) => {
     const types = typesOf(row)
-    return types.length > 0 && (row.category === "no-auth" || snapshot.activeByProvider.has(row.id)) ? [{ row, types }] : []
+    return types.length > 0 && !blocked.has(row.id) && (row.category === "no-auth" || snapshot.activeByProvider.has(row.id)) ? [{ row, types }] : []
   })
+}
 
 /** Without a price: as if it were dearest. */
 const costOf = (price: Price | null): number => price?.per_query ?? price?.per_request ?? Number.MAX_VALUE

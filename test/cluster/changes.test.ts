@@ -34,6 +34,11 @@ const changes = async (cluster: Cluster): Promise<void> => {
   await operator.changeConnection(cluster.connection, { isActive: true })
   await everywhere(cluster, ask("lab/m"), 200, "the connection's return")
 
+  await operator.call("PATCH", "/api/settings", { blockedProviders: ["lab"] })
+  await everywhere(cluster, ask("lab/m"), 403, "the blocked provider")
+  await operator.call("PATCH", "/api/settings", { blockedProviders: [] })
+  await everywhere(cluster, ask("lab/m"), 200, "the provider's return")
+
   await operator.call("POST", "/api/combos", { name: `pair-${tag}`, models: ["lab/m"], strategy: "priority" })
   await everywhere(cluster, ask(`pair-${tag}`), 200, "the combo")
   await operator.call("PUT", "/api/models/alias", { alias: `short-${tag}`, model: "lab/m" })

@@ -1,11 +1,12 @@
 /**
  * Tests the connections in the background, as POST /api/providers/{id}/test does. Off until the resilience setting
- * `credentialHealthCheck` has an interval; inactive and terminal connections are not tested.
+ * `credentialHealthCheck` has an interval; connections that are inactive, terminal, or of a blocked provider
+ * are not tested.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { blockedProviders, Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { ResilienceControl } from "#src/features/resilience/ports/ResilienceControl.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
@@ -39,7 +40,9 @@ export const make = Effect.gen(function*() {
   const interval = (): number => flags.isOn("GATEWAY_DISABLE_BACKGROUND_SERVICES") ? 0 : control.settings().credentialHealthCheck.intervalMinutes
 
   const round = Effect.gen(function*() {
-    const turn = due(configuration.current().connections, interval(), yield* Clock.currentTimeMillis)
+    const snapshot = configuration.current()
+    const blocked = blockedProviders(snapshot)
+    const turn = due(snapshot.connections.filter(({ provider }) => !blocked.has(provider)), interval(), yield* Clock.currentTimeMillis)
     if (turn.length > 0) yield* tests.testAll(turn)
   }).pipe(Effect.catch((error) => Effect.logError("a round of connection tests failed", error)))
 

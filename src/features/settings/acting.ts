@@ -19,7 +19,7 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   maxRetryIntervalSec: lacks("interfaceModes", 30),
   fallbackStrategy: actsIn("src/routing/selection.ts"),
   wildcardAliases: actsIn("src/routing/plan.ts"),
-  blockedProviders: lacks("whitelists", []),
+  blockedProviders: actsIn("src/routing/plan.ts"),
   customBannedSignals: lacks("accountRecovery", []),
   bruteForceProtection: actsIn("src/management/authentication/PasswordGate.ts"),
   ...actIn("src/features/mcp/Admission.ts", "mcpEnabled", "mcpTransport"),

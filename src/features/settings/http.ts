@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
-import { Configuration, shownKeys, type Snapshot } from "#actors/ports/Configuration.ts"
+import { blockedProviders, Configuration, shownKeys, shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import * as Acting from "./acting.ts"
@@ -16,6 +16,7 @@ import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import { Password } from "#src/management/authentication/Password.ts"
+import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
 import { PasswordGate } from "#src/management/authentication/PasswordGate.ts"
 import { scopeRank } from "#actors/keys/scopes.ts"
 import { callerRank } from "#src/management/authentication/rights.ts"
@@ -46,7 +47,15 @@ const named = (snapshot: Snapshot): Record<string, Schema.Json> => {
     const member = at(value[name], rest)
     return member === undefined ? value : { ...value, [name]: member }
   }
-  return byProvider.reduce((stored, path) => at(stored, path) as Record<string, Schema.Json>, Object.fromEntries(snapshot.settings) as Record<string, Schema.Json>)
+  const shown = byProvider.reduce((stored, path) => at(stored, path) as Record<string, Schema.Json>, Object.fromEntries(snapshot.settings) as Record<string, Schema.Json>)
+  return shown["blockedProviders"] === undefined ? shown : { ...shown, blockedProviders: Array.from(blockedProviders(snapshot), (id) => shownProvider(snapshot, id)) }
+}
+
+/** Names of an operator's list that no provider has; one that is gone may stay in it. */
+const strangersIn = (snapshot: Snapshot, names: ReadonlyArray<string>): ReadonlyArray<Refusal.FieldIssue> => {
+  const stored = blockedProviders(snapshot)
+  return names.flatMap((name, index) =>
+    knownProvider(snapshot, name) === null && !stored.has(name) ? [{ field: `blockedProviders.${index}`, message: unknownProvider(name) }] : [])
 }
 
 export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings", Effect.fn(function*(handlers) {
@@ -84,9 +93,11 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
       : documents.remove(SECRET_KIND, name)
   }
 
-  /** Members of the lockout's rules that are not given stay as they are. Read under the writer's lock: two changes at once both stand. */
+  /** Members of the lockout's rules that are not given stay as they are; providers are stored by id. Read under the writer's lock: two changes at once both stand. */
   const whole = (name: string, value: Schema.Json): Schema.Json => {
-    const standing = configuration.current().settings.get(name) as Schema.Json | undefined
+    const snapshot = configuration.current()
+    if (name === "blockedProviders" && Array.isArray(value)) return [...new Set(value.map((one) => knownProvider(snapshot, String(one)) ?? one))]
+    const standing = snapshot.settings.get(name) as Schema.Json | undefined
     return name === "modelLockout" && isRecord(value) && isRecord(standing) ? { ...standing, ...value } : value
   }
 
@@ -109,7 +120,11 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
     }))
     const passwordChange = newPassword === undefined ? null : yield* gate.replace({ next: newPassword, current: currentPassword, keepTokens })
     if (entries.length > 0) {
-      yield* configuration.commit(Effect.forEach(entries, ([name, value]) => Effect.suspend(() => store(name, whole(name, value))), { discard: true }))
+      yield* configuration.commit(Effect.gen(function*() {
+        const strangers = strangersIn(configuration.current(), settings.blockedProviders ?? [])
+        if (strangers.length > 0) return yield* Effect.fail(Refusal.invalidFields(strangers))
+        yield* Effect.forEach(entries, ([name, value]) => Effect.suspend(() => store(name, whole(name, value))), { discard: true })
+      }))
       yield* audit.note({ action: "settings.updated", resourceType: "settings", details: { changed: entries.map(([name]) => name), before } })
     }
     return { ...yield* view, ...(passwordChange === null ? {} : { passwordChange }) }

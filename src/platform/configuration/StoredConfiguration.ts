@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
 import { type Change, ChangeFeed } from "#actors/ports/ChangeFeed.ts"
-import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
+import { blockedProviders, Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { RecordLocks } from "#actors/ports/RecordLocks.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { ComboMappingStore, ComboStore, ConnectionStore, CustomModelStore, DocumentStore, NodeStore } from "#actors/ports/Stores.ts"
@@ -18,10 +18,10 @@ import { SimulatorAddress } from "./SimulatorAddress.ts"
 /** Terminal states: such a connection is not tried until a test, a re-login or an edit clears it. */
 const terminal: ReadonlySet<string> = new Set(["expired", "banned", "credits_exhausted"])
 
-const groupActive = (connections: ReadonlyArray<Connection>): ReadonlyMap<string, ReadonlyArray<Connection>> => {
+const groupActive = (connections: ReadonlyArray<Connection>, blocked: ReadonlySet<string>): ReadonlyMap<string, ReadonlyArray<Connection>> => {
   const groups = new Map<string, Array<Connection>>()
   for (const connection of connections) {
-    if (!connection.isActive || terminal.has(connection.testStatus)) continue
+    if (!connection.isActive || terminal.has(connection.testStatus) || blocked.has(connection.provider)) continue
     const group = groups.get(connection.provider)
     if (group === undefined) groups.set(connection.provider, [connection])
     else group.push(connection)
@@ -85,7 +85,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       version: ++version,
       connections,
       connectionById: new Map(connections.map((c) => [c.id, c])),
-      activeByProvider: groupActive(connections),
+      activeByProvider: groupActive(connections, blockedProviders({ settings })),
       nodes,
       nodeById: new Map(nodes.map((n) => [n.id, n])),
       nodeByPrefix: new Map(nodes.map((n) => [n.prefix, n])),

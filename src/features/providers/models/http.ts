@@ -1,7 +1,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
+import { blockedProviders, Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { CustomModelStore } from "#actors/ports/Stores.ts"
 import * as Acting from "#src/features/providers/acting.ts"
 import { type ModelInput, ProviderModelsGroup } from "./api.ts"
@@ -106,6 +106,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ProviderModelsGroup), "pr
   const validateAndAdd = Effect.fn("ProviderModels.validateAndAdd")(function*(input: ModelInput) {
     yield* refuseInert(Acting.customModel, input)
     const provider = yield* owner(input.provider)
+    if (blockedProviders(configuration.current()).has(provider)) return yield* Effect.fail(Refusal.badRequest("The provider is blocked (setting blockedProviders)"))
     const connection = configuration.current().activeByProvider.get(provider)?.[0]
     if (connection === undefined) return yield* Effect.fail(Refusal.badRequest("The provider has no active connection to ask"))
     const result = yield* tests.probe(connection, { model: input.modelId, wants: "chat" })
