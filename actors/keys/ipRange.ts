@@ -39,7 +39,7 @@ const parseV4 = (text: string): bigint | null => {
   return value
 }
 
-interface Range {
+export interface Range {
   readonly base: bigint
   readonly mask: bigint
 }
