@@ -56,10 +56,12 @@ export const shownModel = (snapshot: Pick<Snapshot, "nodeById">, id: string): st
 export const shownKeys = <A>(snapshot: Pick<Snapshot, "nodeById">, record: Readonly<Record<string, A>>): Record<string, A> =>
   Object.fromEntries(Object.entries(record).map(([id, value]) => [shownProvider(snapshot, id), value]))
 
+const none: ReadonlySet<string> = new Set()
+
 /** Ids of the providers that no request may go to (setting `blockedProviders`). */
 export const blockedProviders = ({ settings }: Pick<Snapshot, "settings">): ReadonlySet<string> => {
   const stored = settings.get("blockedProviders")
-  return new Set(Array.isArray(stored) ? stored.filter((id) => typeof id === "string") : [])
+  return Array.isArray(stored) && stored.length > 0 ? new Set(stored.filter((id) => typeof id === "string")) : none
 }
 
 export class Configuration extends Context.Service<Configuration, {
