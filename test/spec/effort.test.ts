@@ -80,6 +80,14 @@ describe("X-Gateway-Effort: auto", () => {
     }
   })
 
+  it("leaves the words of a combo in the system prompt of a model that takes system messages between the others", async () => {
+    await lab.gateway.operator.call("POST", "/api/combos", { name: "effort-words", strategy: "priority", models: [`anthropic/${adaptive}`], system_message: "Combo rules." })
+    const reply = await Http.send(lab.gateway.url, { path: "/v1/messages", headers: auto, body: { model: "combo/effort-words", max_tokens: 20_000, system: "Own rules.", messages: [user("What time is it?")] } })
+    expect(reply.status, reply.text).toBe(200)
+    const said = await told(adaptive)
+    expect([JSON.stringify(said["system"]), JSON.stringify(said["messages"])]).toEqual([expect.stringMatching(/Combo rules\..*Own rules\./), expect.not.stringContaining("Combo rules.")])
+  })
+
   it("speaks each vendor's words: adaptive thinking, a budget inside the client's limit, a thinking level", async () => {
     const levels = await message(adaptive, {})
     expect([levels.said["thinking"], levels.said["output_config"]]).toEqual([{ type: "adaptive" }, { effort: "low" }])

@@ -190,7 +190,7 @@ const isSaid = (part: ContentPart, at: TurnContext): boolean =>
 
 /** Instructions go into the system prompt, save those that a messages client put between its messages where the model takes them. */
 const isPrompt = (turn: Turn, at: TurnContext): boolean =>
-  turn.role === "developer" || (turn.role === "system" && (!at.systemMessages || at.conversation.format !== "messages" || turn.path === "system"))
+  turn.role === "developer" || (turn.role === "system" && (!at.systemMessages || at.conversation.format !== "messages" || !turn.path.startsWith("messages")))
 
 /** The blocks of the system prompt; `instruction` is appended to it. */
 const systemOf = (turns: ReadonlyArray<Turn>, at: TurnContext, instruction: string | null): ReadonlyArray<object> => {
