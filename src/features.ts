@@ -1,5 +1,6 @@
 /** Every feature. The assemblies beside this file fold the list; a new feature is a folder and a line here. */
 import { a2a } from "#src/features/a2a/feature.ts"
+import { addresses } from "#src/features/addresses/feature.ts"
 import { auth } from "#src/features/auth/feature.ts"
 import { batches } from "#src/features/batches/feature.ts"
 import { bodies } from "#src/features/bodies/feature.ts"
@@ -39,7 +40,7 @@ import { usage } from "#src/features/usage/feature.ts"
 import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
-  auth, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, flags, limits, usage, bodies,
+  auth, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, addresses, flags, limits, usage, bodies,
   quotas, health, capabilities, nodes, resilience, drills, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, live, responses, mcp, mcpServers,
   a2a, files, batches, search, configFile, dashboard
 ] as const

@@ -177,6 +177,7 @@ const program = Effect.gen(function*() {
       keys: { hash: () => "h", peek: () => key, find: () => Effect.succeed(key), touch: () => {}, forget: () => {}, onForget: () => () => {} },
       limits: { of: () => null },
       pages: Pages.make(() => null),
+      addresses: { guard: () => false },
       flags: { isOn: () => true, value: () => "", source: () => "default" },
       environmentKeys: new Map(), now: Date.now, makeRequestId: () => `req_${++id}`, runLookup: () => {}, seen: () => {}
     },

@@ -41,8 +41,7 @@ export const features = {
   payloadRules: feature("Payload rules of the gateway", "Texts around the instructions and the thinking of models are settings; no other part of a body is changed by rules.", "/api/settings/payload-rules"),
   tunnels: feature("Tunnels and traffic interception", "No tunnel and no intercepting proxy is started.", "/api/tunnels/cloudflared", "/api/tunnels/ngrok"),
   upkeep: feature("Upkeep over the API", "Locks of sign-ins end by themselves, records by their retention; variables are the operator's.", "/api/policies", "/api/settings/purge-request-history", "/api/system/env/repair"),
-  vendorClients: feature("Behaviour of single vendors and clients", "No traffic is shaped after a vendor's own client, and no free tier is rotated."),
-  whitelists: feature("Lists of addresses", "Limit a key by ipAllowlist.", "/api/settings/ip-filter")
+  vendorClients: feature("Behaviour of single vendors and clients", "No traffic is shaped after a vendor's own client, and no free tier is rotated.")
 } as const satisfies Readonly<Record<string, ActingFeature>>
 
 export type FeatureName = keyof typeof features

@@ -129,7 +129,7 @@ describe("the feed of a process that stood still", () => {
         }
       },
       limits: { of: () => null },
-      pages: { refusal: () => null },
+      pages: { refusal: () => null }, addresses: { guard: () => false },
       flags: { isOn: () => false, value: () => "", source: () => "default" as const },
       environmentKeys: new Map(), now: Date.now, makeRequestId: () => "r", seen: () => {},
       runLookup: (_lookup: unknown, done: (key: null) => void) => {

@@ -39,6 +39,13 @@ const changes = async (cluster: Cluster): Promise<void> => {
   await operator.call("PATCH", "/api/settings", { blockedProviders: [] })
   await everywhere(cluster, ask("lab/m"), 200, "the provider's return")
 
+  // Nothing but a forwarding header makes a client on this machine one of another address.
+  const elsewhere = async (node: InProcess) => (await Http.send(node.url, { path: "/v1/models", headers: { "x-forwarded-for": "203.0.113.9" } })).status
+  await operator.call("PUT", "/api/settings/ip-filter", { enabled: true })
+  await everywhere(cluster, elsewhere, 403, "the filter of addresses")
+  await operator.call("PUT", "/api/settings/ip-filter", { enabled: false })
+  await everywhere(cluster, elsewhere, 200, "the filter's end")
+
   await operator.call("POST", "/api/combos", { name: `pair-${tag}`, models: ["lab/m"], strategy: "priority" })
   await everywhere(cluster, ask(`pair-${tag}`), 200, "the combo")
   await operator.call("PUT", "/api/models/alias", { alias: `short-${tag}`, model: "lab/m" })

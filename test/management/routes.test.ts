@@ -42,7 +42,7 @@ describe("the route table", () => {
       "GET /api/usage/call-logs/:id/bodies",
       "PATCH /api/keys/:id", "POST /api/admin/concurrency", "POST /api/cli/tokens", "POST /api/keys", "POST /api/keys/:id/regenerate", "POST /api/restart",
       "POST /api/settings/require-login", "POST /api/shutdown",
-      "PUT /api/settings/feature-flags", "PUT /api/settings/require-login", "PUT /v1/accounts/:id/limits", "PUT /v1/providers/:id/limits"
+      "PUT /api/settings/feature-flags", "PUT /api/settings/ip-filter", "PUT /api/settings/require-login", "PUT /v1/accounts/:id/limits", "PUT /v1/providers/:id/limits"
     ])
     for (const route of routes) {
       const { access, method } = route

@@ -145,7 +145,7 @@ const doubles = (dials: Dials) => Layer.mergeAll(
   Layer.succeed(LiveWatch, { watch: () => {}, running: () => [] }),
   LiveChannel.layerAlone,
   Layer.succeed(DashboardFiles, { isOn: true, isReady: Effect.succeed(true), built: Effect.succeed({ index: "<html lang=\"en\"><base href=\"./\">", assets: new Map() }) }),
-  Layer.succeed(LiveOptions, { nodeId: "node-a", port: 0, host: "127.0.0.1", isShared: false, guard: () => false, allowedOrigins: [] }),
+  Layer.succeed(LiveOptions, { nodeId: "node-a", port: 0, host: "127.0.0.1", isShared: false, guard: () => false, clientAddress: (peer) => peer, allowedOrigins: [] }),
   Layer.succeed(FrontEnd, {
     direct: () => {}, socket: () => {}, serveFramed: () => {}, guard: () => {}, open: Effect.void, address: inetAddressFromStringUnsafe("127.0.0.1:20128"), port: 20128,
     heldBodies: new HeldBytes(0), liveExchanges: 0, connections: 0, draining: false, onDrain: () => () => {}, drain: Effect.void

@@ -4,25 +4,21 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import { randomUUID } from "node:crypto"
-import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { reads } from "#schemas/api/Access.ts"
-import type { Caller } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { RouteRule } from "#schemas/api/RouteTable.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 import { version } from "#schemas/version.ts"
-import { answer } from "#src/management/answer.ts"
-import { Callers, type Presented } from "#src/management/authentication/Callers.ts"
-import { admit } from "#src/management/authentication/rights.ts"
+import type { Presented } from "#src/management/authentication/Callers.ts"
 import { COOKIE } from "#src/management/authentication/Sessions.ts"
-import * as Origin from "#src/platform/gate/origin.ts"
-import type { Exchange } from "#src/platform/server/Exchange.ts"
+import type { Exchange, ExchangeGuard } from "#src/platform/server/Exchange.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import type { ServerSocket, SocketRoute } from "#src/platform/server/sockets/ServerSocket.ts"
 import { LiveHub } from "./LiveHub.ts"
 import { LiveOptions } from "./LiveOptions.ts"
 import { LiveSocket } from "./LiveSocket.ts"
+import * as MayListen from "./MayListen.ts"
 import { openPort } from "./livePort.ts"
 
 export const path = "/api/live"
@@ -42,31 +38,15 @@ const presentedBy = (exchange: Exchange): Presented => {
   return { method: "GET", headers, cookies, peerAddress: exchange.peerAddress, remoteAddress: exchange.remoteAddress }
 }
 
-/** A caller that a browser can be made to act for without knowing a secret. */
-const isAmbient = ({ kind }: Caller): boolean => kind === "session" || kind === "open"
-
-const foreign = Refusal.forbidden("The request comes from another origin", { code: "AUTH_CSRF" })
-
 export const layer = Layer.effectDiscard(Effect.gen(function*() {
-  const callers = yield* Callers
   const clock = yield* Clock.Clock
-  const configuration = yield* Configuration
   const flags = yield* Flags
   const frontEnd = yield* FrontEnd
   const hub = yield* LiveHub
   const own = yield* LiveOptions
   const run = Effect.runForkWith(yield* Effect.context<never>())
+  const { addresses, mayListen } = yield* MayListen.make(own.allowedOrigins)
   let open = 0
-
-  const mayListen = (presented: Presented): Effect.Effect<Caller, Refusal.Refusal> => Effect.gen(function*() {
-    const { caller, refusedBearer } = yield* answer(callers.identify(presented))
-    const requireLogin = configuration.current().settings.get("requireLogin") !== false
-    const admitted = admit(reads, { caller, refusedBearer, loopback: Origin.isLoopback(presented), requireLogin, bypassesLocality: false, hasPassword: true })
-    if (admitted instanceof Refusal.Refusal) return yield* Effect.fail(admitted)
-    const { origin } = presented.headers
-    const isListed = origin !== undefined && own.allowedOrigins.includes(origin)
-    return isAmbient(admitted) && !isListed && !Origin.isSameOrigin((name) => presented.headers[name]) ? yield* Effect.fail(foreign) : admitted
-  })
 
   const ask = (presented: Presented, done: (refusal: Refusal.Refusal | null) => void): void => {
     run(mayListen(presented)).addObserver((exit) => done(Exit.isSuccess(exit) ? null : refusalOf(exit)))
@@ -101,12 +81,15 @@ export const layer = Layer.effectDiscard(Effect.gen(function*() {
   }
 
   frontEnd.socket(path, route)
-  if (flags.isOn("GATEWAY_ENABLE_LIVE_WS") && own.port !== 0) yield* openPort(own, [path, "/"], route)
+  if (flags.isOn("GATEWAY_ENABLE_LIVE_WS") && own.port !== 0) {
+    const guard: ExchangeGuard = (exchange) => own.guard(exchange) || addresses.guard(exchange)
+    yield* openPort({ ...own, guard }, [path, "/"], route)
+  }
 }))
 
 const closeWith = (refusal: Refusal.Refusal, socket: ServerSocket): void => {
   if (StatusReason.isServers(refusal.status)) socket.close(1013, "TRY_AGAIN_LATER")
-  else if (refusal === foreign) socket.close(4003, "FORBIDDEN_ORIGIN")
+  else if (refusal === MayListen.foreign) socket.close(4003, "FORBIDDEN_ORIGIN")
   else socket.close(4001, "UNAUTHORIZED")
 }
 

@@ -9,9 +9,9 @@ import type { LiveOptions } from "./LiveOptions.ts"
 const unknown = HttpServerResponse.jsonUnsafe({ error: { message: "Only WebSockets of live events are served on this port", type: "not_found", code: "unknown_route" } }, { status: 404 })
 
 /** Listens until the scope ends. A port that is taken is logged: the events are on the port of the API, too. */
-export const openPort = ({ guard, host, isShared, port }: LiveOptions["Service"], paths: ReadonlyArray<string>, route: SocketRoute) =>
+export const openPort = ({ clientAddress, guard, host, isShared, port }: LiveOptions["Service"], paths: ReadonlyArray<string>, route: SocketRoute) =>
   Effect.gen(function*() {
-    const { frontEnd, server } = yield* UwsHttpServer.make({ host, port, reusePort: isShared, guard, gracefulShutdownTimeout: 0 })
+    const { frontEnd, server } = yield* UwsHttpServer.make({ host, port, reusePort: isShared, guard, clientAddress, gracefulShutdownTimeout: 0 })
     for (const path of paths) frontEnd.socket(path, route)
     yield* server.serve(Effect.succeed(unknown))
   }).pipe(Effect.catchTag("ServeError", (error) => Effect.logWarning(`Live events are on the port of the API only: ${error.message}`)))

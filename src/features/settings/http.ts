@@ -9,6 +9,7 @@ import * as Acting from "./acting.ts"
 import { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { secretSettings, type SettingsChange, SettingsGroup } from "./api.ts"
+import { settingKey as addressFilter } from "#schemas/AddressFilter.ts"
 import { modelLockoutDefaults } from "#schemas/records/ResilienceSettings.ts"
 import { settingDefaults } from "#schemas/settingDefaults.ts"
 import { refuseInert } from "#src/management/acting.ts"
@@ -73,7 +74,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
     const secretsSet = Object.fromEntries(Array.from(secretSettings, (name) => [`${name}Set`, hidden.has(name)]))
     return {
       ...settingDefaults,
-      ...Object.fromEntries(Object.entries(stored).filter(([name]) => !secretSettings.has(name))),
+      ...Object.fromEntries(Object.entries(stored).filter(([name]) => !secretSettings.has(name) && name !== addressFilter)),
       modelLockout: { ...modelLockoutDefaults, ...isRecord(stored["modelLockout"]) ? stored["modelLockout"] : {} },
       ...secretsSet,
       hasPassword: yield* password.exists,

@@ -13,6 +13,7 @@ import type { RequestTags } from "./gatewayHeaders.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { Addresses } from "#src/platform/gate/addresses.ts"
 import type { Pages } from "#src/platform/gate/pages.ts"
 import type { ActsAs } from "#src/platform/server/Exchange.ts"
 import * as Issuers from "./issuers.ts"
@@ -35,6 +36,8 @@ export interface AdmissionServices {
   readonly limits: Pick<Limits["Service"], "of">
   readonly flags: Flags["Service"]
   readonly pages: Pick<Pages, "refusal">
+  /** Answers requests of addresses that are not served. */
+  readonly addresses: Pick<Addresses, "guard">
   /** SHA-256 of permanent keys from the environment, with the key each stands for. */
   readonly environmentKeys: ReadonlyMap<string, ApiKey>
   readonly now: () => number

@@ -12,7 +12,7 @@ import { Inference } from "#src/inference/lane/services/Inference.ts"
 import type { Exchange } from "#src/platform/server/Exchange.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import type { ServerSocket, SocketHandler, SocketRoute } from "#src/platform/server/sockets/ServerSocket.ts"
-import type { FramedHead } from "#src/platform/server/sockets/FramedExchange.ts"
+import type { FramedExchange, FramedHead } from "#src/platform/server/sockets/FramedExchange.ts"
 import * as ChatCompletionsErrors from "#src/wire/chatCompletions/errors.ts"
 import * as Handshake from "./handshake.ts"
 import { RequestSocket } from "./RequestSocket.ts"
@@ -39,7 +39,11 @@ export const routes = Effect.gen(function*() {
   const frontEnd = yield* FrontEnd
   const services = yield* Inference
   const { admission } = services
-  const own = { held: services.held, serve: frontEnd.serveFramed, makeResponseId: services.makeResponseId, now }
+  // A socket stays open while its address becomes one that is not served.
+  const serve = (exchange: FramedExchange): void => {
+    if (!admission.addresses.guard(exchange)) frontEnd.serveFramed(exchange)
+  }
+  const own = { held: services.held, serve, makeResponseId: services.makeResponseId, now }
   const keyNeeded = (): boolean => configuration.current().settings.get("wsAuth") === true
 
   const answer = (exchange: Exchange, status: number, body: string): void =>

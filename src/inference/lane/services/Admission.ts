@@ -11,6 +11,7 @@ import { NodeGroup } from "#actors/ports/NodeGroup.ts"
 import type { AdmissionServices } from "#src/inference/lane/InferenceCall.ts"
 import { EnvironmentKeys } from "#src/inference/ports/EnvironmentKeys.ts"
 import { KeyDevices } from "#src/inference/ports/KeyDevices.ts"
+import * as Addresses from "#src/platform/gate/addresses.ts"
 import * as Hops from "#src/platform/gate/hops.ts"
 import * as Pages from "#src/platform/gate/pages.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
@@ -39,11 +40,13 @@ export const layer = Layer.effect(Admission, Effect.gen(function*() {
   const { id: own } = yield* NodeGroup
   const { makeRequestId } = yield* Ids
   const pages = Pages.make(() => configuration.current().settings.get("corsOrigins"))
+  const addresses = Addresses.make(() => configuration.current().settings, now)
+  frontEnd.guard(addresses.guard)
   frontEnd.guard(pages.guard)
   frontEnd.guard(Hops.guard({ own, ownHops }))
   const seenAt = new Map<string, number>()
   return {
-    feed, keys, limits, flags, pages, environmentKeys, now, makeRequestId,
+    feed, keys, limits, flags, pages, addresses, environmentKeys, now, makeRequestId,
     seen: (key, head, at) => {
       // Sampled: telling devices apart costs more than the rest of the admission.
       const before = seenAt.get(key.id)
