@@ -38,6 +38,7 @@ export class Blocked extends PublicError {
 }
 
 const forbiddenCode: ErrorCode = "insufficient_permissions"
+const blockedCode: ErrorCode = "provider_blocked"
 /** Targets that diagnostics name. */
 const maxExcluded = 64
 /** Retry-After when the end is unknown, s. */
@@ -148,7 +149,15 @@ const inactive = (message: string, pool: Pick<EmptyPool, "skipped" | "refused">,
 type ComboPool = EmptyPool & { readonly combo: Combo }
 
 /** For a combo. */
-export const errorOfCombo = (pool: ComboPool, now: number): Blocked => forbiddenCombo(pool) ?? new Blocked(comboError(pool, now), pool)
+export const errorOfCombo = (pool: ComboPool, now: number): Blocked => forbiddenCombo(pool) ?? blockedCombo(pool) ?? new Blocked(comboError(pool, now), pool)
+
+/** Waiting does not help where every step names a provider that the operator blocked; null for all other pools. */
+const blockedCombo = (pool: ComboPool): Blocked | null => {
+  const { combo, refused, skipped } = pool
+  const [first] = refused
+  if (first === undefined || skipped.length > 0 || refused.some(({ error }) => error.code !== blockedCode)) return null
+  return new Blocked(Errors.make(blockedCode, isAutomatic(combo) ? first.error.message : inactiveText(combo, skipped, refused)), pool)
+}
 
 /** Null while something is left that may be waited for, or nothing was taken away. */
 export const forbiddenCombo = (pool: ComboPool): Blocked | null =>

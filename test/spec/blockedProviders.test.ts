@@ -52,9 +52,17 @@ describe("a blocked provider", () => {
     const reply = await lab.chat({ model: "combo/both" })
     expect([reply.status, (await lab.rows(reply)).map(({ provider }) => provider)]).toEqual([200, [expect.not.stringContaining(lab.node)]])
     const none = await lab.chat({ model: "combo/one" })
-    expect([none.status, errorIn(none)["message"]]).toEqual([503, expect.stringContaining("Provider lab is blocked on this gateway")])
+    expect([none.status, errorIn(none)]).toEqual([403, expect.objectContaining({
+      code: "provider_blocked", message: expect.stringContaining("Combo 'one' has no usable target: Provider lab is blocked on this gateway")
+    })])
     const { targets } = await operator.call<{ targets: ReadonlyArray<{ provider: string }> }>("POST", "/api/routing/explain", { model: "auto" })
     expect(targets.filter(({ provider }) => provider === "lab")).toEqual([])
+  })
+
+  it("may be the gateway's own reader of pages, which then is no provider at its limit", async () => {
+    await block(["rs-trafilatura"])
+    const reply = await send("/v1/web/fetch", { url: "https://pages.example" })
+    expect([reply.status, errorIn(reply)]).toEqual([403, expect.objectContaining({ code: "provider_blocked", message: expect.stringMatching(/^Provider rs-trafilatura is blocked/) })])
   })
 
   it("offers no models", async () => {
