@@ -16,7 +16,11 @@ if (isMainThread && file !== undefined) {
   let longest = 0
   let begun = 0
   let copying = 0
-  const tell = () => fs.writeFileSync(file, `${begun} ${longest} ${copying}`)
+  const tell = () => {
+    // Put in place whole: the test may read at any moment, and half of it is no number.
+    fs.writeFileSync(`${file}.${process.pid}`, `${begun} ${longest} ${copying}`)
+    fs.renameSync(`${file}.${process.pid}`, file)
+  }
   setInterval(() => {
     const now = cpuMs()
     const turn = now - last
