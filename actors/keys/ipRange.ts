@@ -51,8 +51,9 @@ export const parseRange = (text: string): Range | null => {
   if (address === null) return null
   const isV4 = !text.includes(":")
   const width = isV4 ? 32 : 128
-  const bits = slash === -1 ? width : Number(text.slice(slash + 1))
-  if (!Number.isInteger(bits) || bits < 0 || bits > width || (slash !== -1 && slash === text.length - 1)) return null
+  const length = slash === -1 ? `${width}` : text.slice(slash + 1)
+  const bits = /^\d{1,3}$/.test(length) ? Number(length) : width + 1
+  if (bits > width) return null
   const free = BigInt(width - bits)
   const mask = ((1n << 128n) - 1n) ^ ((1n << free) - 1n)
   return { base: address & mask, mask }
