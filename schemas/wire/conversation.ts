@@ -188,6 +188,8 @@ export interface Reasoning {
   readonly budget: number | null
   /** The client wants to see thoughts or a summary: vendor words `auto`, `concise`, `detailed`, or `omitted`. */
   readonly summary: string | null
+  /** Decided by an operator, not said by the client. */
+  readonly decided?: true
 }
 
 export type OutputFormat =

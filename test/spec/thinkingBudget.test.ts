@@ -48,12 +48,22 @@ const thinkingIn: Readonly<Record<FamilyName, (body: Body) => unknown>> = {
 /** 2,000 tokens in each family's words, for the models of the matrix. */
 const budgeted: Readonly<Record<FamilyName, unknown>> = {
   "chat-completions": "medium", "messages": { type: "enabled", budget_tokens: 2_000 }, "responses": "medium",
-  "generateContent": { thinkingLevel: "MEDIUM", includeThoughts: expect.any(Boolean) as boolean }, "local-model-server": expect.anything()
+  "generateContent": { thinkingLevel: "MEDIUM", includeThoughts: true }, "local-model-server": "medium"
 }
-const off: Readonly<Record<FamilyName, ReadonlyArray<unknown>>> = {
-  "chat-completions": [undefined, "none"], "messages": [undefined, { type: "disabled" }], "responses": [undefined, "none", "minimal"],
-  "generateContent": [{ thinkingLevel: "MINIMAL", includeThoughts: false }], "local-model-server": [undefined, false]
+/** The largest budget, as the models of the matrix take it. */
+const largest: Readonly<Record<FamilyName, unknown>> = {
+  "chat-completions": "xhigh", "messages": { type: "enabled", budget_tokens: expect.any(Number) as number }, "responses": "high",
+  "generateContent": { thinkingLevel: "HIGH", includeThoughts: true }, "local-model-server": expect.stringMatching(/^(?:high|max)$/)
 }
+const off: Readonly<Record<FamilyName, unknown>> = {
+  "chat-completions": "none", "messages": { type: "disabled" }, "responses": "minimal",
+  "generateContent": { thinkingLevel: "MINIMAL", includeThoughts: false }, "local-model-server": false
+}
+/** What the clients of the grid ask for. */
+const asked = (face: FormatName): Readonly<Record<FamilyName, unknown>> => ({
+  "chat-completions": "high", "messages": { type: "enabled", budget_tokens: face === "messages" ? 12_000 : 23_808 }, "responses": "high",
+  "generateContent": { thinkingLevel: "HIGH", includeThoughts: true }, "local-model-server": "high"
+})
 const grid = faces.flatMap(([face, say]) => families.flatMap((family) => [false, true].map((stream) => [face, family.name, stream ? "streamed" : "whole", say, family] as const)))
 
 describe("the thinking budget", () => {
@@ -64,12 +74,12 @@ describe("the thinking budget", () => {
       await send(...say(model.id, kind === "streamed"))
       return thinkingIn[name](await told(model.name))
     }
-    const usual = await ask({ mode: "passthrough" })
-    expect(usual).toBeTruthy()
+    expect(await ask({ mode: "passthrough" })).toEqual(asked(face)[name])
     expect(await ask({ mode: "auto" })).toBeUndefined()
     expect(await ask({ mode: "custom", customBudget: 2_000 })).toEqual(budgeted[name])
-    expect(off[name]).toContainEqual(await ask({ customBudget: 0 }))
-    expect(await ask({ mode: "passthrough" })).toEqual(usual)
+    expect(await ask({ customBudget: 131_072 })).toEqual(largest[name])
+    expect(await ask({ customBudget: 0 })).toEqual(off[name])
+    expect(await ask({ mode: "passthrough" })).toEqual(asked(face)[name])
   })
 
   it("leaves every other member of a body in its own format", async () => {

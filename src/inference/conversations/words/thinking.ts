@@ -58,7 +58,7 @@ const reasoningOf = (rule: ThinkingRule, conversation: Conversation, family: Fam
   const budget = Math.min(mostBudget, Math.ceil(rule.base * (1 + rule.factor * addedBy(conversation))))
   // One family shows thoughts to clients that did not ask for any.
   const summary = given !== null ? given.summary : family === "generateContent" ? "omitted" : null
-  return budget === 0 ? { enabled: false, effort: "none", budget: null, summary } : { enabled: true, effort: null, budget, summary }
+  return budget === 0 ? { enabled: false, effort: "none", budget: null, summary, decided: true } : { enabled: true, effort: null, budget, summary, decided: true }
 }
 
 /** The conversation as the target is asked to think about it. */

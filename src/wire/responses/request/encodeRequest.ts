@@ -238,7 +238,8 @@ const writeReasoning = (body: Record<string, unknown>, conversation: Conversatio
   // Newer models do not think unless an effort is named.
   if (effort === null && enabled === true) effort = "medium"
   const wire: Record<string, unknown> = {}
-  if (effort !== null) wire["effort"] = conversation.format === "responses" ? effort : effortFor(traits.model, effort)
+  // A client of this format says what it means; a word of the gateway is one that the model takes.
+  if (effort !== null) wire["effort"] = conversation.format === "responses" && reasoning.decided !== true ? effort : effortFor(traits.model, effort)
   // These clients are shown thoughts whenever there are any.
   const shows = enabled === true && (conversation.format === "messages" || conversation.format === "local-model-server")
   const known = summary === null || conversation.format === "responses" || summaries.has(summary) ? summary : "auto"
