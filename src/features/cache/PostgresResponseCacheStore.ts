@@ -13,9 +13,6 @@ type Row = Omit<CacheEntry, "tokensSaved"> & { readonly body: string }
 const facts = `signature, api_key_id AS "apiKeyId", model, provider, strategy, format, tokens_in AS "tokensIn", tokens_out AS "tokensOut",
   cost_usd AS "costUsd", created_at AS "createdAt", expires_at AS "expiresAt"`
 
-/** Rows deleted per statement, so that a sweep never holds its locks for long. */
-const removeSlice = 1_000
-
 /** A text as it stands within a LIKE pattern. */
 const literal = (text: string): string => text.replace(/[\\%_]/g, "\\$&")
 
@@ -50,6 +47,9 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
         return sql`created_at <= ${what.storedBefore}`
     }
   }
+
+  const removeAll = (where: Fragment) => Operation.removeAll(run("sweep", sql`
+    DELETE FROM response_cache WHERE signature IN (SELECT signature FROM response_cache ${where} LIMIT ${Operation.REMOVED_AT_ONCE}) RETURNING 1`))
 
   return ResponseCacheStore.of({
     find: (signature, now) =>
@@ -97,16 +97,10 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
         sql<{ readonly signature: string }>`DELETE FROM response_cache WHERE ${forgotten(what)} RETURNING signature`,
         (rows) => rows.map(({ signature }) => signature)
       )),
-    sweep: (now, most) =>
-      run("sweep", Effect.gen(function*() {
-        const slice = (where: Fragment) => sql`
-          DELETE FROM response_cache WHERE signature IN (SELECT signature FROM response_cache ${where} LIMIT ${removeSlice}) RETURNING 1`
-        const all = (where: Fragment): Effect.Effect<number, Operation.OperationFailure> => Effect.flatMap(slice(where), (rows) =>
-          rows.length < removeSlice ? Effect.succeed(rows.length) : Effect.map(all(where), (more) => more + rows.length))
-        const expired = yield* all(sql`WHERE expires_at <= ${now}`)
-        const surplus = yield* all(sql`ORDER BY created_at DESC, signature OFFSET ${most}`)
-        return expired + surplus
-      }))
+    sweep: (now, most) => Effect.zipWith(
+      removeAll(sql`WHERE expires_at <= ${now}`), removeAll(sql`ORDER BY created_at DESC, signature OFFSET ${most}`),
+      (expired, surplus) => expired + surplus
+    )
   })
 })
 
