@@ -1,5 +1,6 @@
 import { Agent } from "node:http"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { version } from "#schemas/version.ts"
 import { errorIn, type Lab, messages, startLab } from "#test/support/lab.ts"
 import * as Http from "#test/support/http.ts"
 
@@ -86,7 +87,7 @@ describe("error replies", () => {
       const reply = await Http.send(lab.gateway.url, { method: "POST", path, body: {} })
       expect([path, reply.status, reply.headers["content-type"]]).toEqual([path, 404, "application/json"])
       expect(JSON.parse(reply.text)).toMatchObject({ error: expect.stringContaining(`POST ${path}`) as unknown, type: "not_found", code: "unknown_route", path })
-      expect(reply.headers["x-gateway-version"]).toBeDefined()
+      expect(reply.headers["x-gateway-version"]).toBe(version)
     }
     const { text } = await Http.send(lab.gateway.url, { method: "POST", path: "/api/chat", body: {} })
     expect(text).toContain("/v1/api/chat")
