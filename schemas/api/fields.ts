@@ -32,3 +32,9 @@ export const Success = Schema.Struct({ success: Schema.Literal(true) })
 export const Message = Schema.Struct({ message: Schema.String })
 /** JSON object of any members. */
 export const Document = Schema.Record(Schema.String, Schema.Json)
+
+/** Of a record, what a change gives: absent members stay. */
+export const partial = <F extends Schema.Struct.Fields>(schema: Schema.Struct<F>) =>
+  schema.mapFields((fields) => Object.fromEntries(
+    Object.entries(fields).map(([key, field]) => [key, Schema.optionalKey(field as Schema.Top)])
+  ) as { readonly [K in keyof F]: Schema.optionalKey<F[K] & Schema.Top> })

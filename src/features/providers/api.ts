@@ -6,7 +6,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { AuthType, Connection, TestStatus } from "#schemas/records/Connection.ts"
 import { Owner } from "#schemas/FileOwned.ts"
 import { Access, administers, reads } from "#schemas/api/Access.ts"
-import { clearable, Document, integer, isoTime, listOf, Message, text } from "#schemas/api/fields.ts"
+import { clearable, Document, integer, isoTime, listOf, Message, partial, text } from "#schemas/api/fields.ts"
 
 const opt = Schema.optionalKey
 const { accessToken: _a, apiKey: _k, idToken: _i, refreshToken: _r, ...visible } = Connection.fields
@@ -141,11 +141,6 @@ export const InterceptionRules = Schema.Struct({
   fetchProxyUrl: Schema.NullOr(text(0, 2000)),
   models: Document
 })
-const partial = <F extends Schema.Struct.Fields>(schema: Schema.Struct<F>) =>
-  schema.mapFields((fields) => Object.fromEntries(
-    Object.entries(fields).map(([key, field]) => [key, Schema.optionalKey(field as Schema.Top)])
-  ) as { readonly [K in keyof F]: Schema.optionalKey<F[K] & Schema.Top> })
-
 /** Provider connections. */
 export const ProvidersGroup = HttpApiGroup.make("providers").add(
   HttpApiEndpoint.get("list", "/api/providers", { success: Schema.Struct({ connections: Schema.Array(ConnectionView) }) })

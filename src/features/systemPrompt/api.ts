@@ -1,16 +1,9 @@
-import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
+import { partial } from "#schemas/api/fields.ts"
 import { SystemPromptSettings } from "#schemas/words/SystemPrompt.ts"
-
-const opt = Schema.optionalKey
-const { enabled, prefixPrompt, prompt, suffixPrompt } = SystemPromptSettings.fields
-
-/** What is absent stays. */
-const SystemPromptChange = Schema.Struct({ enabled: opt(enabled), prompt: opt(prompt), prefixPrompt: opt(prefixPrompt), suffixPrompt: opt(suffixPrompt) })
-export interface SystemPromptChange extends Schema.Schema.Type<typeof SystemPromptChange> {}
 
 const path = "/api/settings/system-prompt"
 
@@ -18,6 +11,6 @@ const path = "/api/settings/system-prompt"
 export const SystemPromptGroup = HttpApiGroup.make("systemPrompt").add(
   HttpApiEndpoint.get("get", path, { success: SystemPromptSettings })
     .annotate(Access, reads).annotate(OpenApi.Summary, "The gateway's own system prompt"),
-  HttpApiEndpoint.put("put", path, { payload: SystemPromptChange, success: SystemPromptSettings })
+  HttpApiEndpoint.put("put", path, { payload: partial(SystemPromptSettings), success: SystemPromptSettings })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Change the given fields of the gateway's own system prompt")
 ).annotateMerge(OpenApi.annotations({ title: "System prompt", description: "Texts around the instructions of every conversation." }))
