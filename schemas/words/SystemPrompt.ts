@@ -1,4 +1,4 @@
-/** The setting `systemPrompt`: texts that stand around the instructions of every conversation. Only what an operator gave is stored. */
+/** The setting `systemPrompt`: texts that stand around the instructions of every conversation. */
 import * as Schema from "effect/Schema"
 
 /** Characters of one text. */

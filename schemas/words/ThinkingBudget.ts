@@ -1,4 +1,4 @@
-/** The setting `thinkingBudget`: how much models think, whatever clients ask. Only what an operator gave is stored. */
+/** The setting `thinkingBudget`: how much models think, whatever clients ask. */
 import * as Schema from "effect/Schema"
 
 /** Thinking tokens. */
