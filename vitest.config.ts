@@ -28,7 +28,7 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: "apart", include: apart } },
       { extends: true, test: { name: "pages", include: pages, isolate: false } },
-      // `npm test` runs these alone; it takes half of the time of all. They share what the workers have loaded and compiled: half of their time would be that.
+      // `npm test` runs these alone; it takes less than half of the time of all. They share what the workers have loaded and compiled: half of their time would be that.
       { extends: true, test: { name: "together", include: ["test/**/*.test.ts"], exclude: ["**/node_modules/**", ...apart, ...pages], isolate: false } }
     ]
   }
