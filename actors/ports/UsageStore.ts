@@ -200,6 +200,16 @@ export interface PromptCacheHour extends PromptCacheCounts {
   readonly hour: number
 }
 
+/** Uses of one vendor's prompt cache, and how large its writes were. */
+export interface PromptCacheWrites extends PromptCacheCounts {
+  /** Null in the row of all models together. */
+  readonly target: { readonly provider: string; readonly model: string } | null
+  /** Attempts that wrote to the cache. */
+  readonly writes: number
+  /** Tokens of the 50th, 90th, 95th, 99th and 100th percentile of those writes; null without one. */
+  readonly sizes: readonly [number, number, number, number, number] | null
+}
+
 /** Durations of some attempts, ms. */
 export interface Percentiles {
   readonly p50: number
@@ -276,6 +286,8 @@ export class UsageStore extends Context.Service<UsageStore, {
   readonly comboCalls: (window: UsageWindow) => Effect.Effect<ReadonlyArray<ComboCalls>, StoreError>
   /** Most requests first. */
   readonly promptCache: (window: UsageWindow) => Effect.Effect<ReadonlyArray<PromptCacheUse>, StoreError>
+  /** All models together, then each model, most requests first. `model`: only attempts on models of this name. */
+  readonly promptCacheWrites: (query: UsageWindow & { readonly model?: string }) => Effect.Effect<ReadonlyArray<PromptCacheWrites>, StoreError>
   /** Hours with attempts, oldest first. */
   readonly promptCacheHours: (window: UsageWindow) => Effect.Effect<ReadonlyArray<PromptCacheHour>, StoreError>
   readonly removeBefore: (time: number) => Effect.Effect<number, StoreError>

@@ -80,6 +80,7 @@ export const storeOf = (insert: UsageStore["Service"]["insert"]): UsageStore["Se
   comboTargets: () => Effect.die("not used"),
   comboCalls: () => Effect.die("not used"),
   promptCache: () => Effect.die("not used"),
+  promptCacheWrites: () => Effect.die("not used"),
   promptCacheHours: () => Effect.die("not used"),
   removeBefore: () => Effect.die("not used")
 })

@@ -105,6 +105,25 @@ export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
       }])
     }))
 
+    it.effect("writes to the vendors' prompt caches: all, then by model, with the sizes of the writes alone", () => Effect.gen(function*() {
+      const write = (size: number): Partial<LedgerRow> => ({ tokensIn: 1000, tokensCacheRead: 0, tokensCacheCreation: size })
+      const { store, window } = yield* insert(30, [
+        ...Array.from({ length: 20 }, (_, index) => write((index + 1) * 10)), { tokensIn: 900, tokensCacheRead: 800, tokensCacheCreation: 0 },
+        { provider: "q", model: "n", tokensIn: 50, tokensCacheRead: 40, tokensCacheCreation: 0 }
+      ])
+      const sizes = [100, 180, 190, 200, 200]
+      const first = { target: { provider: "p", model: "m" }, requests: 21, cachedRequests: 21, inputTokens: 20_900, cachedTokens: 800, cacheCreationTokens: 2100, writes: 20, sizes }
+      assert.deepStrictEqual(plain(yield* store.promptCacheWrites(window)), [
+        { target: null, requests: 22, cachedRequests: 22, inputTokens: 20_950, cachedTokens: 840, cacheCreationTokens: 2100, writes: 20, sizes },
+        first,
+        { target: { provider: "q", model: "n" }, requests: 1, cachedRequests: 1, inputTokens: 50, cachedTokens: 40, cacheCreationTokens: 0, writes: 0, sizes: null }
+      ])
+      assert.deepStrictEqual(plain(yield* store.promptCacheWrites({ ...window, model: "m" })), [{ ...first, target: null }, first])
+      assert.deepStrictEqual(plain(yield* store.promptCacheWrites({ ...window, model: "nobody" })), [
+        { target: null, requests: 0, cachedRequests: 0, inputTokens: 0, cachedTokens: 0, cacheCreationTokens: 0, writes: 0, sizes: null }
+      ])
+    }))
+
     it.effect("a trend sums each slice and the whole, its ends belong to one slice, and nothing outside counts", () => Effect.gen(function*() {
       const { since } = windowOf(20)
       const phases = { before: 0, queue: 3, limits: 4, sent: 5, head: 6, end: 90 }

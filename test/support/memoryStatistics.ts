@@ -58,7 +58,7 @@ const sliceOf = (rows: ReadonlyArray<LedgerRow>): UsageSlice => {
 const hourMs = 3_600_000
 
 /** `newestFirst`: every row, in that order. */
-export const statistics = (newestFirst: () => ReadonlyArray<LedgerRow>): Pick<UsageStore["Service"], "trend" | "latencies" | "comboTargets" | "comboCalls" | "promptCache" | "promptCacheHours"> => {
+export const statistics = (newestFirst: () => ReadonlyArray<LedgerRow>): Pick<UsageStore["Service"], "trend" | "latencies" | "comboTargets" | "comboCalls" | "promptCache" | "promptCacheWrites" | "promptCacheHours"> => {
   const within = ({ since, until = Infinity }: UsageWindow) => newestFirst().filter((row) => row.startedAt >= since && row.startedAt <= until)
   return {
     trend: ({ apiKeyId, connectionId, model, provider, since, until }, starts) => Effect.sync(() => {
@@ -96,6 +96,19 @@ export const statistics = (newestFirst: () => ReadonlyArray<LedgerRow>): Pick<Us
       grouped(within(window), (row) => [row.provider, row.model])
         .map((group): PromptCacheUse => ({ provider: group[0].provider, model: group[0].model, ...promptCacheOf(group) }))
         .sort((a, b) => b.requests - a.requests)),
+    promptCacheWrites: ({ model, ...window }) => Effect.sync(() => {
+      const rows = within(window).filter((row) => model === undefined || row.model === model)
+      const writesOf = (group: ReadonlyArray<LedgerRow>) => {
+        const sizes = group.map((row) => row.tokensCacheCreation).filter((size) => size > 0).sort((a, b) => a - b)
+        const at = (share: number): number => sizes[Math.ceil(share * sizes.length) - 1] ?? NaN
+        return { ...promptCacheOf(group), writes: sizes.length, sizes: sizes.length === 0 ? null : [at(0.5), at(0.9), at(0.95), at(0.99), at(1)] as const }
+      }
+      return [
+        { target: null, ...writesOf(rows) },
+        ...grouped(rows, (row) => [row.provider, row.model])
+          .map((group) => ({ target: { provider: group[0].provider, model: group[0].model }, ...writesOf(group) })).sort((a, b) => b.requests - a.requests)
+      ]
+    }),
     promptCacheHours: (window) => Effect.sync(() =>
       Array.from(Map.groupBy(within(window), (row) => Math.floor(row.startedAt / hourMs) * hourMs))
         .sort(([a], [b]) => a - b).map(([hour, group]) => ({ hour, ...promptCacheOf(group) }))),

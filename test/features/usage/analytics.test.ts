@@ -65,7 +65,7 @@ describe("latency of providers", () => {
 
   it.effect("reads need management authentication", () => Effect.gen(function*() {
     const { ask } = yield* signedIn
-    for (const path of ["telemetry/summary", "provider-metrics", "analytics/auto-routing", "analytics/diversity", "usage/combo-health"]) {
+    for (const path of ["telemetry/summary", "provider-metrics", "analytics/auto-routing", "analytics/diversity", "usage/combo-health", "usage/cache-health"]) {
       assert.strictEqual((yield* ask(`/api/${path}`)).status, 401, path)
     }
   }))
@@ -144,6 +144,46 @@ describe("diversity", () => {
     })
     yield* insert(16, {})
     assert.deepStrictEqual(at((yield* get("/api/analytics/diversity")).json, "warnings"), ["openai answers 90 % of the requests"])
+  }))
+})
+
+describe("prompt caches", () => {
+  const none = { readWriteRatio: null, writeReadRatio: null, writeSize: null, verdict: "no-data" }
+
+  it.effect("the verdict weighs what is read against what is written, for all models and for each", () => Effect.gen(function*() {
+    const { get, insert } = yield* signedIn
+    const health = (query = "") => Effect.map(get(`/api/usage/cache-health${query}`), ({ json }) => json)
+    const nothing = { range: "24h", model: null, ...none, totals: { requests: 0, cacheWriteTokens: 0, cacheReadTokens: 0 }, byModel: [], generatedAt: new Date(now).toISOString() }
+    assert.deepStrictEqual(yield* health(), nothing)
+    yield* insert(9, { provider: "anthropic", model: "writer", tokensCacheCreation: 100, tokensCacheRead: 50 })
+    yield* insert(2, { model: "reader", tokensCacheCreation: 100, tokensCacheRead: 300 })
+    yield* insert(1, { model: "plain", tokensCacheCreation: 0, tokensCacheRead: 0 })
+    yield* insert(5, { model: "reader", tokensCacheCreation: 900, tokensCacheRead: 0, startedAt: now - 25 * HOUR })
+    const sizes = (size: number) => ({ p50: size, p90: size, p95: size, p99: size, max: size })
+    const reader = {
+      verdict: "healthy", totals: { requests: 2, cacheWriteTokens: 200, cacheReadTokens: 600 }, readWriteRatio: 3, writeReadRatio: 1 / 3, writeSize: sizes(100)
+    }
+    const writer = {
+      verdict: "degraded", totals: { requests: 9, cacheWriteTokens: 900, cacheReadTokens: 450 }, readWriteRatio: 0.5, writeReadRatio: 2, writeSize: sizes(100)
+    }
+    assert.deepStrictEqual(yield* health(), {
+      range: "24h", model: null, verdict: "thrash", totals: { requests: 12, cacheWriteTokens: 1100, cacheReadTokens: 1050 },
+      readWriteRatio: 1050 / 1100, writeReadRatio: 1100 / 1050, writeSize: sizes(100),
+      byModel: [
+        { provider: "anthropic", model: "writer", ...writer }, { provider: "openai", model: "reader", ...reader },
+        { provider: "openai", model: "plain", ...none, totals: { requests: 1, cacheWriteTokens: 0, cacheReadTokens: 0 } }
+      ],
+      generatedAt: new Date(now).toISOString()
+    })
+    assert.deepStrictEqual(yield* health("?model=reader"), { ...nothing, model: "reader", ...reader, byModel: [{ provider: "openai", model: "reader", ...reader }] })
+    assert.strictEqual(at(yield* health("?range=7d&model=reader"), "verdict"), "degraded")
+    // The tenth write makes a cache that is hardly read one that is thrashed.
+    yield* insert(1, { provider: "anthropic", model: "writer", tokensCacheCreation: 1, tokensCacheRead: 0 })
+    assert.strictEqual(at(yield* health("?model=writer"), "verdict"), "thrash")
+    // Vendors that cache by themselves tell reads alone.
+    yield* insert(1, { model: "own", tokensCacheCreation: 0, tokensCacheRead: 7 })
+    assert.deepInclude(yield* health("?model=own"), { ...none, verdict: "healthy", writeReadRatio: 0 })
+    assert.strictEqual((yield* get("/api/usage/cache-health?range=2h")).status, 400)
   }))
 })
 

@@ -3,13 +3,35 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads } from "#schemas/api/Access.ts"
-import { queryInteger } from "#schemas/api/fields.ts"
+import { queryInteger, text } from "#schemas/api/fields.ts"
 
 const opt = Schema.optionalKey
 const record = <S extends Schema.Top>(value: S) => Schema.Record(Schema.String, value)
 
 /** Longest window of these reads: 30 days. */
 const windowMsMax = 2_592_000_000
+
+const CacheJudgement = {
+  verdict: Schema.Literals(["healthy", "degraded", "thrash", "no-data"]),
+  /** Attempts, with what they wrote to the cache and read from it. */
+  totals: Schema.Struct({ requests: Schema.Int, cacheWriteTokens: Schema.Number, cacheReadTokens: Schema.Number }),
+  /** Tokens read for each token written; null while none was written. */
+  readWriteRatio: Schema.NullOr(Schema.Number),
+  /** Tokens written for each token read; null while none was read. */
+  writeReadRatio: Schema.NullOr(Schema.Number),
+  /** Tokens of one write; null while nothing was written. */
+  writeSize: Schema.NullOr(Schema.Struct({ p50: Schema.Number, p90: Schema.Number, p95: Schema.Number, p99: Schema.Number, max: Schema.Number }))
+}
+
+/** GET /api/usage/cache-health. */
+export const CacheHealth = Schema.Struct({
+  range: Schema.String,
+  model: Schema.NullOr(Schema.String),
+  ...CacheJudgement,
+  byModel: Schema.Array(Schema.Struct({ provider: Schema.String, model: Schema.String, ...CacheJudgement })),
+  generatedAt: Schema.String
+}).annotate({ identifier: "CacheHealth" })
+export interface CacheHealth extends Schema.Schema.Type<typeof CacheHealth> {}
 
 /** Outcomes of routed requests: counts and percentiles over a time window of the ledger. */
 export const AnalyticsGroup = HttpApiGroup.make("analytics").add(
@@ -49,6 +71,15 @@ export const AnalyticsGroup = HttpApiGroup.make("analytics").add(
       topProviders: Schema.Array(Schema.Struct({ provider: Schema.String, calls: Schema.Int, avgLatencyMs: Schema.Number }))
     })
   }).annotate(Access, reads).annotate(OpenApi.Summary, "Requests of automatic routing by strategy, tier and provider (default: the last 24 hours)"),
+  HttpApiEndpoint.get("cacheHealth", "/api/usage/cache-health", {
+    query: {
+      range: opt(Schema.Literals(["1h", "24h", "7d", "30d"])),
+      /** Name of a model, as `byModel` has it. */
+      model: opt(text(1, 200))
+    },
+    success: CacheHealth
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "Whether the vendors' prompt caches are worth what is written to them (default: the last 24 hours)")
+    .annotate(OpenApi.Description, "healthy: at least three tokens are read for each one written. degraded: fewer. thrash: ten attempts or more wrote, and fewer tokens are read than written."),
   HttpApiEndpoint.get("diversity", "/api/analytics/diversity", {
     success: Schema.Struct({
       /** Bits. */

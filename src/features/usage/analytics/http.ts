@@ -5,6 +5,7 @@ import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import { answer } from "#src/management/answer.ts"
 import { autoRouting } from "./autoRouting.ts"
+import { cacheHealth } from "./cacheHealth.ts"
 import { diversityOf } from "./distribution.ts"
 import { successShare } from "#src/features/usage/statistics.ts"
 import { AnalyticsGroup } from "./api.ts"
@@ -12,6 +13,7 @@ import * as Surface from "#src/management/Surface.ts"
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
+const rangesMs = { "1h": HOUR_MS, "24h": DAY_MS, "7d": 7 * DAY_MS, "30d": 30 * DAY_MS }
 
 export const layer = HttpApiBuilder.group(Surface.make(AnalyticsGroup), "analytics", Effect.fn(function*(handlers) {
   const configuration = yield* Configuration
@@ -44,6 +46,12 @@ export const layer = HttpApiBuilder.group(Surface.make(AnalyticsGroup), "analyti
     return { window: days === undefined ? "24h" : `${days}d`, ...autoRouting(configuration.current(), rows) }
   })
 
+  const promptCaches = Effect.fnUntraced(function*({ model, range = "24h" }: { readonly range?: keyof typeof rangesMs; readonly model?: string }) {
+    const now = yield* Clock.currentTimeMillis
+    const rows = yield* store.promptCacheWrites({ since: now - rangesMs[range], ...(model === undefined ? {} : { model }) })
+    return { range, model: model ?? null, ...cacheHealth(rows, nameOf), generatedAt: new Date(now).toISOString() }
+  })
+
   const diversity = Effect.gen(function*() {
     const groups = yield* store.groupBy("provider", { ...(yield* since(DAY_MS)), finalOnly: true })
     return diversityOf(groups.map(({ provider, requests }) => [provider === null ? "unknown" : nameOf(provider), requests]))
@@ -53,6 +61,7 @@ export const layer = HttpApiBuilder.group(Surface.make(AnalyticsGroup), "analyti
     telemetry: ({ query }) => answer(telemetry(query.windowMs ?? DAY_MS)),
     providerMetrics: ({ query }) => answer(providerMetrics(query.windowHours ?? 24)),
     autoRouting: ({ query }) => answer(auto(query.days)),
+    cacheHealth: ({ query }) => answer(promptCaches(query)),
     diversity: () => answer(diversity)
   })
 }))

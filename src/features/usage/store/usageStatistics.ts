@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
-import type { ComboCalls, ComboTargetStatistics, LatencyStatistics, PromptCacheHour, PromptCacheUse, UsageStore, UsageWindow } from "#actors/ports/UsageStore.ts"
+import type { ComboCalls, ComboTargetStatistics, LatencyStatistics, PromptCacheHour, PromptCacheUse, PromptCacheWrites, UsageStore, UsageWindow } from "#actors/ports/UsageStore.ts"
 import type { RunOperation } from "#src/platform/postgres/operation.ts"
 
 /** Groups of one answer. */
@@ -25,6 +25,8 @@ const promptCache = `
   coalesce(sum(tokens_cache_read), 0) AS "cachedTokens",
   coalesce(sum(tokens_cache_creation), 0) AS "cacheCreationTokens"`
 
+const wrote = "tokens_cache_creation > 0"
+
 const dimensions = {
   provider: { by: "provider", model: "NULL" },
   model: { by: "provider, model", model: "model" }
@@ -32,7 +34,7 @@ const dimensions = {
 
 type Latencies = Omit<LatencyStatistics, "p50Ms" | "p95Ms" | "p99Ms"> & { readonly percentiles: ReadonlyArray<number> }
 
-export const make = (sql: SqlClient.SqlClient, run: RunOperation): Pick<UsageStore["Service"], "latencies" | "comboTargets" | "comboCalls" | "promptCache" | "promptCacheHours"> => {
+export const make = (sql: SqlClient.SqlClient, run: RunOperation): Pick<UsageStore["Service"], "latencies" | "comboTargets" | "comboCalls" | "promptCache" | "promptCacheWrites" | "promptCacheHours"> => {
   const within = ({ since, until }: UsageWindow): Array<Fragment> => [
     sql`started_at >= ${Math.ceil(since)}`,
     ...(until === undefined ? [] : [sql`started_at <= ${Math.floor(until)}`])
@@ -77,6 +79,17 @@ export const make = (sql: SqlClient.SqlClient, run: RunOperation): Pick<UsageSto
       run("promptCache", sql<PromptCacheUse>`
         SELECT provider, model, ${sql.literal(promptCache)} FROM usage WHERE ${sql.and(within(window))}
         GROUP BY provider, model ORDER BY requests DESC, provider, model LIMIT ${maxGroups}`),
+    promptCacheWrites: ({ model, ...window }) =>
+      run("promptCacheWrites", Effect.map(
+        sql<Omit<PromptCacheWrites, "target"> & { readonly provider: string | null; readonly model: string | null }>`
+          SELECT provider, model, ${sql.literal(promptCache)},
+            count(*) FILTER (WHERE ${sql.literal(wrote)}) AS writes,
+            percentile_disc(ARRAY[0.5, 0.9, 0.95, 0.99, 1]::double precision[]) WITHIN GROUP (ORDER BY tokens_cache_creation)
+              FILTER (WHERE ${sql.literal(wrote)}) AS sizes
+          FROM usage WHERE ${sql.and([...within(window), ...(model === undefined ? [] : [sql`model = ${model}`])])}
+          GROUP BY GROUPING SETS ((), (provider, model)) ORDER BY grouping(provider) DESC, requests DESC, provider, model LIMIT ${maxGroups}`,
+        (rows) => rows.map(({ model: name, provider, ...row }) => ({ ...row, target: provider === null || name === null ? null : { provider, model: name } }))
+      )),
     promptCacheHours: (window) =>
       run("promptCacheHours", sql<PromptCacheHour>`
         SELECT started_at / 3600000 * 3600000 AS hour, ${sql.literal(promptCache)} FROM usage WHERE ${sql.and(within(window))}
