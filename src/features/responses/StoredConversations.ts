@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Errors from "#schemas/errors.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
-import { makeResponseId } from "#src/platform/structures/responseId.ts"
+import { makeResponseId } from "#src/inference/lane/services/responseId.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { ConversationStore, type StoredConversation, type StoredItem } from "./ConversationStore.ts"
 

@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
-import { makeResponseId } from "#src/platform/structures/responseId.ts"
+import { makeResponseId } from "./responseId.ts"
 
 export class Ids extends Context.Service<Ids, {
   readonly nodeId: string
