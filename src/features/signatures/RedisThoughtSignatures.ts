@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { ThoughtSignatures } from "#src/inference/ports/ThoughtSignatures.ts"
-import { keyOf, SignatureMemory } from "./SignatureMemory.ts"
+import * as SignatureMemory from "./SignatureMemory.ts"
 import { RedisStore } from "#src/platform/redis/RedisStore.ts"
 
 const channel = "thought-signatures"
@@ -24,7 +24,7 @@ export const make = Effect.fnUntraced(function*(nodeId: string) {
   const redis = yield* RedisStore
   const clock = yield* Clock.Clock
   const run = Effect.runForkWith(yield* Effect.context<never>())
-  const memory = new SignatureMemory(() => clock.currentTimeMillisUnsafe())
+  const memory = SignatureMemory.make(() => clock.currentTimeMillisUnsafe())
   yield* redis.subscribe(channel, {
     message: (text) => {
       const message = decode(text)
@@ -36,10 +36,10 @@ export const make = Effect.fnUntraced(function*(nodeId: string) {
   })
   return ThoughtSignatures.of({
     remember: (scope, callId, signature) => {
-      const key = keyOf(scope, callId)
+      const key = SignatureMemory.keyOf(scope, callId)
       if (memory.put(key, signature)) run(Effect.ignore(redis.publish(channel, JSON.stringify({ from: nodeId, key, ...signature }))))
     },
-    recall: (scope, callId) => memory.get(keyOf(scope, callId))
+    recall: (scope, callId) => memory.get(SignatureMemory.keyOf(scope, callId))
   })
 })
 
