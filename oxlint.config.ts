@@ -121,6 +121,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/pricing": feature("pricing"),
   "src/features/providers": feature("providers", ["resilience"]),
   "src/features/quotas": feature("quotas", ["oauth", "resilience"]),
+  "src/features/reasoning": feature("reasoning"),
   "src/features/resilience": feature("resilience", ["sessions"]),
   "src/features/responses": feature("responses"),
   "src/features/routing": feature("routing"),

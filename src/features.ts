@@ -26,6 +26,7 @@ import { oauth } from "#src/features/oauth/feature.ts"
 import { pricing } from "#src/features/pricing/feature.ts"
 import { providers } from "#src/features/providers/feature.ts"
 import { quotas } from "#src/features/quotas/feature.ts"
+import { reasoning } from "#src/features/reasoning/feature.ts"
 import { resilience } from "#src/features/resilience/feature.ts"
 import { responses } from "#src/features/responses/feature.ts"
 import { routing } from "#src/features/routing/feature.ts"
@@ -41,6 +42,6 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
   auth, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, addresses, flags, limits, usage, bodies,
-  quotas, health, capabilities, nodes, resilience, drills, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, live, responses, mcp, mcpServers,
+  quotas, health, capabilities, nodes, resilience, drills, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, reasoning, live, responses, mcp, mcpServers,
   a2a, files, batches, search, configFile, dashboard
 ] as const

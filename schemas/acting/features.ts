@@ -16,7 +16,6 @@ export const features = {
   assessment: feature("Assessment of models", "A connection is tested by name, and evals judge answers; models are not tried in rounds.", "/api/assess"),
   backgroundTasks: feature("Switches of background work", "Sweeps run in the gateway's processes; GATEWAY_DISABLE_BACKGROUND_SERVICES stops them."),
   backups: feature("Backups and database settings", "Back up the Postgres database, or the data directory while the gateway is stopped.", "/api/db-backups", "/api/settings/database"),
-  cacheReports: feature("Reports on kept reasoning", "Reasoning that a provider asks to be sent back is kept with its call, and not listed.", "/api/cache/reasoning"),
   capabilityChecks: feature("Checks before dispatch", "A model's capabilities are checked by its upstream; only its context window is checked before."),
   cloudSync: feature("Cloud synchronisation", "Nodes share records through Postgres; nothing is synchronised elsewhere.", "/api/sync/cloud", "/api/cloud/auth"),
   compression: feature("Prompt compression", "Prompts go upstream as they are.", "/api/settings/compression", "/api/context/combos"),

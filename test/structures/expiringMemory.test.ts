@@ -17,3 +17,18 @@ it("a value is forgotten when its time is over, and when newer ones need its roo
   now = 1_000
   expect([memory.get("c"), memory.get("e")]).toEqual([null, null])
 })
+
+it("lists the newest first, and gives back the room of what is forgotten", () => {
+  let now = 0
+  const memory = new ExpiringMemory<string>(() => now, { entries: 9, size: 10, each: 9, ttlMs: 1_000 }, (value) => value.length)
+  memory.put("a", "old")
+  now = 500
+  memory.put("b", "one")
+  memory.put("c", "two")
+  expect(memory.list()).toEqual([{ value: "two", until: 1_500 }, { value: "one", until: 1_500 }, { value: "old", until: 1_000 }])
+  now = 1_000
+  expect(memory.list().map(({ value }) => value)).toEqual(["two", "one"])
+  expect([memory.forget((value) => value !== "one"), memory.get("b"), memory.get("c")]).toEqual([2, "one", null])
+  memory.put("d", "sevenxx")
+  expect([memory.get("b"), memory.get("d")]).toEqual(["one", "sevenxx"])
+})

@@ -73,6 +73,7 @@ import * as Management from "#src/Management.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import { builtin, type Registry } from "#src/providers/Registry.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"
+import * as MemoryKeptReasoning from "#src/features/reasoning/MemoryKeptReasoning.ts"
 import * as MemoryResponseCache from "./memoryResponseCache.ts"
 import * as MemoryStores from "./memoryStores.ts"
 import * as MemoryA2a from "./memoryA2a.ts"
@@ -221,7 +222,7 @@ const base = (options: Options, dials: Dials) => {
     for (const [name, value] of Object.entries(options.settings ?? {})) yield* documents.put("setting", name, value)
   }))
   const credentials = { environment: options.environment ?? {}, registry: options.registry ?? builtin, publicUrl: `http://${HOST}` }
-  return Layer.mergeAll(RefreshSweep.layer(credentials), LocalQuotas.layer, MemoryMcpServers.surface, CallBodies.layer).pipe(Layer.provideMerge(Layer.mergeAll(
+  return Layer.mergeAll(RefreshSweep.layer(credentials), LocalQuotas.layer, MemoryMcpServers.surface, CallBodies.layer, MemoryKeptReasoning.layer).pipe(Layer.provideMerge(Layer.mergeAll(
     ConnectionCredentials.layer(credentials),
     OAuthSignIns.layer(credentials).pipe(Layer.provide(options.signIns ?? MemorySignInStore.layer)),
     CachedKeys.layer({ lookUpMs: 1_000 }),

@@ -12,13 +12,13 @@ import { speaking, type EncodedBody } from "./conversationJobs.ts"
 import { type AnswerServices, type EnsemblePart, ExpectedAnswer } from "./ExpectedAnswer.ts"
 import { jsonOf, recordOf, repeatedOf, ruled, sentOf, splice } from "./ownBytes.ts"
 import type { ConversationServices } from "./ConversationServices.ts"
+import * as Recalled from "./words/recalled.ts"
 import * as Thinking from "./words/thinking.ts"
 import { type AutoEffort, autoEffort, effortEdits, shapeOf, unshown } from "#src/routing/auto/effort.ts"
 import * as ReasoningBuffer from "#src/routing/combos/reasoningBuffer.ts"
 import { conversationIn } from "#src/wire/longIntegers/conversationIn.ts"
 import * as Continuation from "#src/wire/neutral/continuation.ts"
 import { nameOf } from "#src/wire/neutral/settings.ts"
-import { withRecalled } from "#src/wire/neutral/recalled.ts"
 import { type Restored, restoredOf } from "#src/wire/neutral/ToolNames.ts"
 import * as Formats from "#src/wire/formats.ts"
 import * as PromptCache from "#src/wire/promptCache.ts"
@@ -26,6 +26,8 @@ import type { ClientCodec, RequestHead, TargetTraits, UpstreamCodec } from "#src
 import { writeRequest } from "#src/wire/writeRequest.ts"
 
 const nothing: ReadonlyArray<string> = []
+const noSignatures: ReadonlyMap<string, Signature> = new Map()
+const noThoughts: ReadonlyMap<string, string> = new Map()
 
 /** What a combo says about its requests' bodies. */
 export interface EncodingRoute {
@@ -34,7 +36,7 @@ export interface EncodingRoute {
 }
 
 /** Settings that shape bodies. */
-export type EncodingServices = Pick<ConversationServices, "promptCache" | "previousResponseId" | "signatures" | "systemPrompt" | "thinkingRule">
+export type EncodingServices = Recalled.Memory & Pick<ConversationServices, "promptCache" | "previousResponseId" | "systemPrompt" | "thinkingRule">
 
 /** One conversation in the words of each family that is tried. */
 export class ConversationEncoding implements Encoding {
@@ -103,16 +105,16 @@ export class ConversationEncoding implements Encoding {
    * themselves. `continues`: the text to continue.
    */
   prepare(workers: BodyWorkers, target: Target, continues: string | null): Effect.Effect<void> | null {
-    const { codec, effort, effortHeader, head, prompt: { body, large }, route: { combo, config }, services, systemPrompt, thinkingRule } = this
+    const { codec, effort, effortHeader, head, prompt: { body, large, tenant }, route: { combo, config }, services, systemPrompt, thinkingRule } = this
     if (large === null || this.altered !== null) return null
-    const ask = (signatures: ReadonlyMap<string, Signature>, done: (said: EncodedBody | PublicError) => void): void => {
+    const ask = (signatures: ReadonlyMap<string, Signature>, thoughts: ReadonlyMap<string, string>, done: (said: EncodedBody | PublicError) => void): void => {
       workers.ask(speaking, {
         id: large.id, bytes: body, grown: large.grown, format: codec.name, head, effortHeader, effort, continues,
         // Only what shapes a body, and no credential.
         target: { ...target, connection: null, headers: nothing, proxy: null, tokenFrom: null },
         combo: combo === null ? null : { system_message: combo.system_message, tool_filter_regex: combo.tool_filter_regex },
         reasoningTokenBufferEnabled: config?.reasoningTokenBufferEnabled === true, systemPrompt, thinkingRule,
-        promptCache: services.promptCache(), previousResponseId: services.previousResponseId(), signatures
+        promptCache: services.promptCache(), previousResponseId: services.previousResponseId(), signatures, thoughts
       }, done)
     }
     return Effect.callback<void>((resume) => {
@@ -121,14 +123,12 @@ export class ConversationEncoding implements Encoding {
         this.prepared.set(target, said)
         resume(Effect.void)
       }
-      ask(new Map(), (said) => {
-        // The thread read which calls came back unsigned; the signatures are remembered here.
-        const signatures = said instanceof PublicError ? [] : said.unsigned.flatMap((id) => {
-          const signature = this.recall(id)
-          return signature === null ? [] : [[id, signature] as const]
-        })
-        if (signatures.length === 0) keep(said)
-        else ask(new Map(signatures), keep)
+      ask(noSignatures, noThoughts, (said) => {
+        // The thread read which calls came back without what they came with; that is remembered here.
+        const signatures = said instanceof PublicError ? noSignatures : Recalled.known(services.signatures, tenant, said.unsigned)
+        const thoughts = said instanceof PublicError ? noThoughts : Recalled.known(services.keptReasoning, tenant, said.thoughtless)
+        if (signatures.size === 0 && thoughts.size === 0) keep(said)
+        else ask(signatures, thoughts, keep)
       })
     })
   }
@@ -183,7 +183,8 @@ export class ConversationEncoding implements Encoding {
     const traits = this.traitsOf(target)
     if (this.altered === null && !this.rewrites && !this.widens(target) && !this.unmarks && Formats.isSame(this.codec.name, family.name)) {
       const edits = effortEdits(family.name, effort)
-      if (edits !== null) return splice(this.prompt, [...family.passThroughEdits(this.prompt.parsed, traits), ...this.ownEdits(), ...edits])
+      const kept = this.keptEdits(target)
+      if (edits !== null && !this.clashes(kept)) return splice(this.prompt, [...family.passThroughEdits(this.prompt.parsed, traits), ...kept, ...this.ownEdits(), ...edits])
     }
     const conversation = this.decoded()
     if (conversation instanceof PublicError) return null
@@ -195,9 +196,11 @@ export class ConversationEncoding implements Encoding {
     const family = Formats.family(target.wireFormat)
     const traits = this.traitsOf(target)
     if (this.altered === null && Formats.isSame(this.codec.name, family.name)) {
-      if (target.thinking !== null || this.rewrites || this.unmarks || this.widens(target)) return this.varied(target, family, traits)
+      const kept = this.keptEdits(target)
+      if (target.thinking !== null || this.rewrites || this.unmarks || this.widens(target) || this.clashes(kept)) return this.varied(target, family, traits)
       const thought = this.thoughtChanges(this.prompt.parsed, target, family, traits)
-      const edits = family.passThroughEdits(this.prompt.parsed, traits)
+      const passed = family.passThroughEdits(this.prompt.parsed, traits)
+      const edits = kept.length === 0 ? passed : [...passed, ...kept]
       if (thought !== null) return Thinking.inBytes(this.prompt, [...edits, ...this.ownEdits()], thought)
       if (this.systemPrompt !== null) return splice(this.prompt, [...edits, ...this.ownEdits()])
       return edits.length === 0 ? this.prompt.body : splice(this.prompt, edits)
@@ -238,6 +241,17 @@ export class ConversationEncoding implements Encoding {
     return ComboWords.editsOf(systemPrompt, codec.name, body, parsed)
   }
 
+  /** What past calls came with, in a body in the client's format. */
+  private keptEdits(target: Target): ReturnType<typeof Recalled.editsOf> {
+    const { body, parsed, tenant } = this.prompt
+    return Recalled.editsOf(this.services, tenant, target, body, parsed)
+  }
+
+  /** Both change the list of messages: one edit says a member. */
+  private clashes(kept: ReturnType<typeof Recalled.editsOf>): boolean {
+    return kept.length > 0 && this.systemPrompt !== null
+  }
+
   /** The combo changes what every target is sent. */
   private get rewrites(): boolean {
     return ComboWords.isAny(this.route.combo)
@@ -269,8 +283,8 @@ export class ConversationEncoding implements Encoding {
     const kept = PromptCache.cachesByMarks(family.name, traits.model)
       ? PromptCache.arranged(roomy, this.services.promptCache(), !Formats.isSame(this.codec.name, family.name))
       : roomy
-    const signed = this.losesSignatures(target) ? withRecalled(kept, family.name, (callId) => this.recall(callId)) : kept
-    const written = writeRequest(Thinking.ofConversation(this.thinkingRule, signed, target, family.name), this.prompt, family, traits)
+    const recalled = Recalled.ofConversation(this.services, this.prompt.tenant, target, this.losesSignatures(target), kept)
+    const written = writeRequest(Thinking.ofConversation(this.thinkingRule, recalled, target, family.name), this.prompt, family, traits)
     if (written instanceof PublicError) return written
     this.omitted = written.omitted
     this.tools = restoredOf(kept)
@@ -282,7 +296,8 @@ export class ConversationEncoding implements Encoding {
     const sent = sentOf(this.prompt)
     const own = this.unmarks ? PromptCache.bodyWithoutMarks(sent) : sent
     const thought = target.thinking === null ? own : Thinking.ofBody(own, family.name, target.thinking)
-    const said = ComboWords.ofBody(this.route.combo, this.systemPrompt, this.codec.name, thought)
+    const recalled = Recalled.ofBody(this.services, this.prompt.tenant, target, thought)
+    const said = ComboWords.ofBody(this.route.combo, this.systemPrompt, this.codec.name, recalled)
     const body = this.widens(target) ? ReasoningBuffer.ofBody(this.codec.name, said, target.maxOutputTokens) : said
     const changes = this.thoughtChanges(body, target, family, traits)
     const edits = family.passThroughEdits({ ...body, model: this.prompt.parsed["model"] }, traits)
@@ -295,24 +310,17 @@ export class ConversationEncoding implements Encoding {
 
   /** `part`: what an ensemble reads of a large answer; null without one. */
   dialectFor(target: Target, services: AnswerServices, part: EnsemblePart | null = null): Dialect {
-    const { codec, prompt, tools } = this
-    return Formats.dialectOf(codec, Formats.family(target.wireFormat), new ExpectedAnswer(
-      services, codec, target.wireFormat, part, target.publicModel, tools, repeatedOf(codec.name, prompt), this.losesSignatures(target) ? this.rememberer() : undefined
+    const { codec, prompt, services: memory, tools } = this
+    const heard = Recalled.heardFor(memory, prompt.tenant, target)
+    return Formats.dialectOf(codec, Recalled.familyOf(target, heard), new ExpectedAnswer(
+      services, codec, target.wireFormat, part, target.publicModel, tools, repeatedOf(codec.name, prompt),
+      this.losesSignatures(target) ? Recalled.remembererOf(memory, prompt.tenant) : undefined, heard
     ))
-  }
-
-  private rememberer(): (callId: string, signature: Signature) => void {
-    const { prompt: { tenant }, services: { signatures } } = this
-    return (callId, signature) => signatures.remember(tenant, callId, signature)
   }
 
   /** The family signs tool calls, which the formats of other clients have no field for. */
   private losesSignatures(target: Target): boolean {
     return target.wireFormat === "generateContent" && !Formats.isSame(this.codec.name, target.wireFormat)
-  }
-
-  private recall(callId: string): Signature | null {
-    return this.services.signatures.recall(this.prompt.tenant, callId)
   }
 
   private traitsOf(target: Target): TargetTraits {

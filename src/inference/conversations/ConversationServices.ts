@@ -12,6 +12,7 @@ import { LaneOptions } from "#src/inference/lane/services/LaneOptions.ts"
 import { PreviousResponses } from "#src/inference/ports/PreviousResponses.ts"
 import { ServerTools } from "#src/inference/ports/ServerTools.ts"
 import { SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
+import { KeptReasoning } from "#src/inference/ports/KeptReasoning.ts"
 import { ThoughtSignatures } from "#src/inference/ports/ThoughtSignatures.ts"
 import type { PromptCacheRules } from "#src/wire/promptCache.ts"
 import type { TargetTraits } from "#src/wire/WireFormat.ts"
@@ -22,6 +23,7 @@ export interface ConversationServices extends LaneServices {
   readonly shadows: Shadows
   readonly handoffs: Handoffs
   readonly signatures: ThoughtSignatures["Service"]
+  readonly keptReasoning: KeptReasoning["Service"]
   /** What `previous_response_id` does on a target that cannot resolve it (settings.responsesPreviousResponseIdMode). */
   readonly previousResponseId: () => TargetTraits["previousResponseId"]
   /** Puts what went before into a request that names a stored response. */
@@ -72,6 +74,7 @@ export const layer = Layer.effect(Conversing, Effect.gen(function*() {
     shadows: new Shadows(Math.random),
     handoffs,
     signatures: yield* ThoughtSignatures,
+    keptReasoning: yield* KeptReasoning,
     tools: yield* ServerTools,
     toolLoopSteps: (yield* LaneOptions).toolLoopSteps,
     ...yield* PreviousResponses,

@@ -4,6 +4,7 @@ import type { Signature } from "#schemas/wire/conversation.ts"
 import type { TargetFamily } from "#schemas/wire/formats.ts"
 import * as Answers from "#src/inference/lane/bodies/answers.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
+import type { Heard } from "#src/wire/chatCompletions/stream/hearing.ts"
 import type { Options } from "#src/wire/dialects.ts"
 import type { Restored } from "#src/wire/neutral/ToolNames.ts"
 import type { ClientCodec } from "#src/wire/WireFormat.ts"
@@ -29,11 +30,13 @@ export class ExpectedAnswer implements Options {
   private readonly face: ClientCodec
   private readonly family: TargetFamily
   private readonly part: EnsemblePart | null
+  private readonly heard: Heard | undefined
 
   /** `model`: the canonical model id that the answer shows; `part`: what an ensemble reads of a large answer, null without one. */
   constructor(
     { bodies, makeResponseId, request: { now } }: AnswerServices, face: ClientCodec, family: TargetFamily, part: EnsemblePart | null,
-    model: string, tools: Restored | null, request: Readonly<Record<string, unknown>>, remember: ((callId: string, signature: Signature) => void) | undefined
+    model: string, tools: Restored | null, request: Readonly<Record<string, unknown>>, remember: ((callId: string, signature: Signature) => void) | undefined,
+    heard?: Heard
   ) {
     this.model = model
     this.tools = tools
@@ -45,14 +48,16 @@ export class ExpectedAnswer implements Options {
     this.face = face
     this.family = family
     this.part = part
+    this.heard = heard
   }
 
   readElsewhere(question: AnswerQuestion, done: AnswerRead): boolean {
-    const { bodies, face, family, model, part, remember, request, tools } = this
+    const { bodies, face, family, heard, model, part, remember, request, tools } = this
     return Answers.ask(bodies, answering, question, (common) => ({
-      ...common, face: face.name, family, model, tools, request, now: this.now(), part: part === null ? null : part.wanted
+      ...common, face: face.name, family, model, tools, request, now: this.now(), part: part === null ? null : part.wanted, hears: heard !== undefined
     }), (said) => {
       if (said !== null && remember !== undefined) for (const [callId, signature] of said.signatures) remember(callId, signature)
+      if (said !== null && heard !== undefined) for (const [callIds, reasoning] of said.thoughts) heard(callIds, reasoning)
       part?.heard(said === null ? null : said.part)
     }, done)
   }

@@ -6,6 +6,7 @@ import * as Answers from "#src/inference/lane/bodies/answers.ts"
 import * as Jobs from "#src/inference/lane/bodies/jobs.ts"
 import { makeResponseId } from "#src/inference/lane/services/responseId.ts"
 import { answerIn } from "#src/wire/longIntegers/answerIn.ts"
+import { hearing } from "#src/wire/chatCompletions/stream/hearing.ts"
 import * as Dialects from "#src/wire/dialects.ts"
 import * as Formats from "#src/wire/formats.ts"
 import type { Restored } from "#src/wire/neutral/ToolNames.ts"
@@ -27,6 +28,8 @@ export interface Answering extends Answers.ReadAnswer {
   /** Seconds since the epoch. */
   readonly now: number
   readonly part: PartWanted | null
+  /** The thoughts of its calls are kept. */
+  readonly hears: boolean
 }
 
 /** What another model may read of an answer. */
@@ -41,18 +44,22 @@ export interface Answered extends Answers.Said {
   /** Signed tool calls that the client's format has no field for, with their signatures. */
   readonly signatures: ReadonlyArray<readonly [callId: string, signature: Signature]>
   readonly part: PartSaid | null
+  /** Calls with the thoughts before them. */
+  readonly thoughts: ReadonlyArray<readonly [callIds: ReadonlyArray<string>, reasoning: string]>
 }
 
 export const run: Jobs.RunJob<Answering, Answered> = (job) => {
   const signatures: Array<readonly [string, Signature]> = []
-  const family = Formats.family(job.family)
+  const thoughts: Array<readonly [ReadonlyArray<string>, string]> = []
+  const plain = Formats.family(job.family)
+  const family = job.hears ? hearing(plain, (callIds, reasoning) => void thoughts.push([callIds, reasoning])) : plain
   const codec = Formats.client(job.face)
   const common = { model: job.model, makeId: makeResponseId, now: () => job.now }
   const dialect = Formats.dialectOf(codec, family, {
     ...common, request: job.request, tools: job.tools, remember: (callId, signature) => void signatures.push([callId, signature])
   })
   const said = Answers.read(job, dialect)
-  return { ...said, signatures, part: job.part === null || !said.isAnswer || said.error !== null ? null : partOf(job, job.part, common) }
+  return { ...said, signatures, thoughts, part: job.part === null || !said.isAnswer || said.error !== null ? null : partOf(job, job.part, common) }
 }
 
 const partOf = (job: Answering, { stream }: PartWanted, common: Pick<Dialects.Options, "model" | "makeId" | "now">): PartSaid | null => {

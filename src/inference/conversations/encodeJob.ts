@@ -34,6 +34,8 @@ export interface EncodeJob extends Jobs.JobSubject {
   readonly continues: string | null
   /** Remembered signatures, by tool call id. */
   readonly signatures: ReadonlyMap<string, Signature>
+  /** Remembered thoughts, by tool call id. */
+  readonly thoughts: ReadonlyMap<string, string>
 }
 
 export interface EncodedBody {
@@ -45,6 +47,8 @@ export interface EncodedBody {
   readonly tools: Restored | null
   /** Tool calls that might be signed if their signatures were given. */
   readonly unsigned: ReadonlyArray<string>
+  /** Tool calls that might be said with their thoughts. */
+  readonly thoughtless: ReadonlyArray<string>
 }
 
 export const run: Jobs.RunJob<EncodeJob, EncodedBody> = (job, parse) => {
@@ -54,19 +58,21 @@ export const run: Jobs.RunJob<EncodeJob, EncodedBody> = (job, parse) => {
   const prompt = new Prompt(bytes, { ...body, ...job.grown })
   const route = { combo: job.combo, config: { reasoningTokenBufferEnabled: job.reasoningTokenBufferEnabled } }
   const unsigned: Array<string> = []
-  const recall = (_scope: string, callId: string): Signature | null => {
-    const known = job.signatures.get(callId)
-    if (known === undefined) unsigned.push(callId)
+  const thoughtless: Array<string> = []
+  const from = <A>(remembered: ReadonlyMap<string, A>, missed: Array<string>) => (_scope: string, callId: string): A | null => {
+    const known = remembered.get(callId)
+    if (known === undefined) missed.push(callId)
     return known ?? null
   }
   const services = {
     promptCache: () => job.promptCache, previousResponseId: () => job.previousResponseId, systemPrompt: () => job.systemPrompt,
     thinkingRule: () => job.thinkingRule,
-    signatures: { recall, remember: () => undefined }
+    signatures: { recall: from(job.signatures, unsigned), remember: () => undefined },
+    keptReasoning: { recall: from(job.thoughts, thoughtless), remember: () => undefined }
   }
   const encoding = new ConversationEncoding(services, Formats.client(job.format), job.head, prompt, route, null, job.effortHeader, job.effort)
   const encoded = job.continues === null ? encoding.bodyFor(job.target) : encoding.continuationFor(job.target, job.continues)
   return encoded instanceof PublicError
     ? encoded
-    : { body: encoded === bytes ? null : encoded, omitted: encoding.omittedFor(job.target), effort: encoding.chosenEffort, tools: encoding.tools, unsigned }
+    : { body: encoded === bytes ? null : encoded, omitted: encoding.omittedFor(job.target), effort: encoding.chosenEffort, tools: encoding.tools, unsigned, thoughtless }
 }

@@ -48,6 +48,23 @@ export class ExpiringMemory<V> {
     return known === undefined || known.until <= this.now() ? null : known.value
   }
 
+  /** Those that are not over, the newest first. */
+  list(): ReadonlyArray<Held<V>> {
+    const now = this.now()
+    return [...this.held.values()].filter(({ until }) => until > now).reverse()
+  }
+
+  /** Forgets each value that `isMeant`; answers how many. */
+  forget(isMeant: (value: V) => boolean): number {
+    let count = 0
+    for (const [key, { value }] of this.held) {
+      if (!isMeant(value)) continue
+      this.drop(key)
+      count++
+    }
+    return count
+  }
+
   private drop(key: string): void {
     const known = this.held.get(key)
     if (known === undefined) return

@@ -17,6 +17,8 @@ export interface Abilities {
   readonly sampling: boolean
   /** Takes a past turn's thoughts as `reasoning_content`, unsigned. */
   readonly pastReasoning: boolean
+  /** Refuses, while it thinks, a past turn that called tools and lacks its `reasoning_content`. */
+  readonly wantsReasoning: boolean
   /** Has tools that take free text. */
   readonly freeform: boolean
   /** Takes nine letters and digits as the id of a call, and nothing else. */
@@ -34,6 +36,11 @@ const openaiReasoning = /^(?:o\d|gpt-(?:[5-9]|\d\d)|codex-)/
 const fixed = /^(?:o\d|gpt-5(?:$|-)|codex-)/
 /** Models of a vendor whose servers refuse members that they do not know; other hosts name these models behind their own prefix. */
 const strict = /^(?:open-|labs-)?(?:mistral|magistral|ministral|codestral|devstral|pixtral|mixtral|voxtral)/
+/**
+ * Models whose vendors want the thoughts of tool calls back (api-docs.deepseek.com/guides/thinking_mode, platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model).
+ * Older ones of the same vendors refuse or ignore them.
+ */
+const wanting = /deepseek-(?:v(?:3[.p]2|[4-9])|chat|reasoner|flash|pro)|kimi-(?:k2[.p][5-9]|k[3-9]|k2-thinking|thinking|latest|for-coding)|mimo-v[2-9]/
 const thinkers = /deepseek|kimi|glm-|minimax|qwen|qwq|thinking|reason|mimo|ernie|hunyuan/
 
 export const abilitiesOf = (traits: TargetTraits): Abilities => {
@@ -48,9 +55,24 @@ export const abilitiesOf = (traits: TargetTraits): Abilities => {
     thinks: traits.reasoning ?? (isReasoning || thinkers.test(name)),
     sampling: !fixed.test(name) || name.includes("-chat"),
     pastReasoning: !isOpenai && !strict.test(name) && (traits.reasoning ?? thinkers.test(name)),
+    wantsReasoning: wantsReasoning(traits.model),
     freeform: openaiFreeform.test(name),
     callsOfNine: strict.test(name),
     strict: strict.test(id),
     cacheControl: name.includes("claude")
   }
+}
+
+/** What is known of the models that are asked, which are few. */
+const known = new Map<string, boolean>()
+const keptModels = 1_000
+
+/** Whether a model of this name refuses calls whose thoughts did not come back. */
+export const wantsReasoning = (model: string): boolean => {
+  const said = known.get(model)
+  if (said !== undefined) return said
+  const id = model.toLowerCase()
+  const wants = wanting.test(id.slice(id.lastIndexOf("/") + 1))
+  if (known.size < keptModels) known.set(model, wants)
+  return wants
 }

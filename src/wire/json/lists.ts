@@ -1,4 +1,4 @@
-/** Puts items into a list of a JSON object: into the parsed list, or into its bytes, which keep every item as it was written. Pure. */
+/** Puts items into a list of a JSON object: into the parsed list, or into its bytes, which keep every other item as it was written. Pure. */
 import { endOfValue, memberOf, skipSpace } from "./splice.ts"
 
 export interface Insertion {
@@ -34,6 +34,33 @@ export const insertedInto = (body: Buffer, parsed: Readonly<Record<string, unkno
     const text = JSON.stringify(value)
     pieces.push(bytes.toString("utf8", written, item), at < length ? `${text},` : `,${text}`)
     written = item
+  }
+  return `${pieces.join("")}${bytes.toString("utf8", written)}`
+}
+
+export interface Replacement {
+  /** Index of the item that goes. */
+  readonly at: number
+  readonly item: unknown
+}
+
+/** The same with other items in the place of some; the lowest index first. */
+export const replacedIn = (body: Buffer, parsed: Readonly<Record<string, unknown>>, name: string, replacements: ReadonlyArray<Replacement>): string => {
+  const bytes = memberOf(body, name)
+  if (bytes === null) {
+    const list = parsed[name]
+    const items: Array<unknown> = Array.isArray(list) ? [...list] : []
+    for (const { at, item } of replacements) items[at] = item
+    return JSON.stringify(items)
+  }
+  const pieces: Array<string> = []
+  let written = 0
+  let item = skipSpace(bytes, 1)
+  let index = 0
+  for (const { at, item: value } of replacements) {
+    for (; index < at; index++) item = skipSpace(bytes, skipSpace(bytes, endOfValue(bytes, item)) + 1)
+    pieces.push(bytes.toString("utf8", written, item), JSON.stringify(value))
+    written = endOfValue(bytes, item)
   }
   return `${pieces.join("")}${bytes.toString("utf8", written)}`
 }

@@ -49,6 +49,18 @@ const readStop = (stop: unknown): ReadonlyArray<string> => {
   return list.filter((one) => one !== "")
 }
 
+/** Models of vendors that refuse past tool calls without the thoughts before them, unless they are told not to think. */
+const THINKS_ALOUD = /deepseek-v4|kimi-k3/
+
+const checkThoughts = (body: Body): void => {
+  const thinking = body["thinking"]
+  if (Predicate.isObject(thinking) && (thinking as Body)["type"] === "disabled") return
+  for (const message of body["messages"] as ReadonlyArray<Body>) {
+    if (message["role"] !== "assistant" || !Array.isArray(message["tool_calls"]) || Predicate.isString(message["reasoning_content"])) continue
+    throw new Bad("The `reasoning_content` in the thinking mode must be passed back to the API.", null, "invalid_request_error")
+  }
+}
+
 const checkMetadata = (body: Body, vendor: boolean): void => {
   const metadata = body["metadata"]
   if (metadata === undefined || metadata === null) return
@@ -108,6 +120,7 @@ const read = (body: Body): ChatCall => {
   const model = requiredModel(body)
   const vendor = VENDOR.test(model)
   const conversation = readMessages(body["messages"], vendor)
+  if (THINKS_ALOUD.test(model)) checkThoughts(body)
   const stream = optionalBoolean(body, "stream")
   const options = body["stream_options"]
   let includeUsage = false

@@ -209,7 +209,7 @@ export class MessageWriter {
       role: "assistant",
       name: turn.name ?? undefined,
       content: empty ? (calls.length > 0 || audio !== undefined ? null : "") : plain === null ? content : plain.join(""),
-      reasoning_content: thoughts?.reasoning_content,
+      reasoning_content: thoughts?.reasoning_content ?? (this.can.wantsReasoning && calls.length > 0 ? "" : undefined),
       reasoning_details: thoughts?.reasoning_details,
       tool_calls: calls.length > 0 ? calls : undefined,
       annotations: annotations.length > 0 ? annotations : undefined,
