@@ -24,6 +24,7 @@ import * as Sockets from "#src/inference/sockets/Sockets.ts"
 import * as ConnectionMarks from "#src/inference/lane/ConnectionMarks.ts"
 import * as Live from "#src/inference/lane/live/Live.ts"
 import * as Admission from "#src/inference/lane/services/Admission.ts"
+import * as Bodies from "#src/inference/lane/services/Bodies.ts"
 import * as CurrentRouter from "#src/inference/lane/services/CurrentRouter.ts"
 import * as Endpoint from "#src/inference/lane/services/Endpoint.ts"
 import * as Forks from "#src/inference/lane/services/Forks.ts"
@@ -53,5 +54,5 @@ export const layer = (settings: Values) =>
     Layer.provideMerge(Layer.mergeAll(Repeats.layer, Searches.layer(settings.searchCacheTtlMs), Requests.layer, Reports.layer, Admission.layer)),
     Layer.provideMerge(Layer.mergeAll(CurrentRouter.layer, Live.layer)),
     Layer.provideMerge(Scoreboard.layer),
-    Layer.provideMerge(Layer.mergeAll(Forks.layer, Ids.layer, ConnectionMarks.layer, LaneOptions.layerOf(settings)))
+    Layer.provideMerge(Layer.mergeAll(Bodies.layer, Forks.layer, Ids.layer, ConnectionMarks.layer, LaneOptions.layerOf(settings)))
   )

@@ -2,14 +2,12 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Supervisor from "#actors/Supervisor.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import type { RecoveryOptions } from "#actors/request/Request.ts"
 import { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import { Turns } from "#actors/request/ports/Turns.ts"
-import { BodyWorkers, threadsOf } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import * as Forms from "#src/inference/lane/forms/forms.ts"
 import { Live } from "#src/inference/lane/live/Live.ts"
 import * as RouteReport from "#src/inference/lane/RouteReport.ts"
@@ -17,6 +15,7 @@ import type { Stage } from "#src/inference/lane/stages/Stages.ts"
 import * as MediaFetch from "#src/platform/media/MediaFetch.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
 import { Admission } from "./Admission.ts"
+import { Bodies } from "./Bodies.ts"
 import { CurrentRouter } from "./CurrentRouter.ts"
 import { Forks } from "./Forks.ts"
 import { Ids } from "./Ids.ts"
@@ -60,18 +59,14 @@ export const layer = <E, R>(stages: Effect.Effect<ReadonlyArray<Stage>, E, R>) =
   const { draining } = yield* Lifecycle
   const { now: router } = yield* CurrentRouter
   const run = Effect.runForkWith(yield* Effect.context<never>())
-  const onLost = yield* Supervisor.reporter("body threads")
-  const bodies = yield* Effect.acquireRelease(
-    Effect.sync(() => new BodyWorkers({ ...threadsOf(), onDefect: (text) => void run(Effect.logError(text)), onLost })),
-    (workers) => Effect.sync(() => workers.close())
-  )
   return {
     admission: yield* Admission,
     request: yield* Requests,
     stages: yield* stages,
     waits: { turns: yield* Turns, totalMs: limits.timeouts.total, now },
     report: yield* Reports,
-    router, sessions, bodies, makeResponseId, sseComments, draining,
+    bodies: yield* Bodies,
+    router, sessions, makeResponseId, sseComments, draining,
     ...yield* Forms.services,
     media: MediaFetch.make(yield* MediaFetch.Network),
     maxBodyBytes: () => {
