@@ -108,6 +108,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/evals": feature("evals"),
   "src/features/files": feature("files", [], ["aws4fetch"]),
   "src/features/flags": feature("flags"),
+  "src/features/guardrails": feature("guardrails"),
   "src/features/health": feature("health", ["resilience"]),
   "src/features/keys": feature("keys"),
   "src/features/leases": feature("leases"),

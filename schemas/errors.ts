@@ -29,6 +29,7 @@ const kinds = {
   insufficient_permissions: [403, "permission_error", "client"],
   insufficient_quota: [403, "permission_error", "client"],
   provider_blocked: [403, "permission_error", "client"],
+  SECURITY_001: [400, "injection_detected", "client"],
   address_not_allowed: [403, "permission_error", "client"],
   origin_not_allowed: [403, "permission_error", "client"],
   model_not_found: [404, "invalid_request_error", "client"],

@@ -4,6 +4,7 @@ import * as Layer from "effect/Layer"
 import * as BodiesStage from "#src/features/bodies/stage.ts"
 import * as Repeats from "#src/features/cache/Repeats.ts"
 import * as Scoreboard from "#src/features/evals/Scoreboard.ts"
+import * as GuardrailsStage from "#src/features/guardrails/stage.ts"
 import * as SessionLeases from "#src/features/leases/SessionLeases.ts"
 import * as LeasesStage from "#src/features/leases/stage.ts"
 import * as LimitsStage from "#src/features/limits/stage.ts"
@@ -38,9 +39,9 @@ import * as OneShots from "#src/oneShots.ts"
 import * as PageReader from "#src/platform/pages/PageReader.ts"
 import type { Values } from "#src/platform/configuration/Settings.ts"
 
-/** In this order: what was answered before costs nothing, so it neither waits nor counts. */
+/** In this order: what was answered before costs nothing, so it neither waits nor counts; what guardrails change, nothing behind them has seen otherwise. */
 const stages = Effect.all([
-  OwnStage.stage, LeasesStage.stage, ResponsesStage.stage, ResponsesStage.compaction, Repeats.idempotency, Repeats.caching, Searches.stage, LimitsStage.stage, Waits.stage, BodiesStage.stage, Effect.succeed(LeasesStage.fence)
+  OwnStage.stage, LeasesStage.stage, GuardrailsStage.requests, ResponsesStage.stage, ResponsesStage.compaction, Repeats.idempotency, Repeats.caching, Searches.stage, LimitsStage.stage, Waits.stage, BodiesStage.stage, Effect.succeed(LeasesStage.fence)
 ])
 
 const routes = ({ metricsAccess }: Values) => Effect.all([

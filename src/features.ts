@@ -14,6 +14,7 @@ import { configFile } from "#src/features/configFile/feature.ts"
 import { evals } from "#src/features/evals/feature.ts"
 import { files } from "#src/features/files/feature.ts"
 import { flags } from "#src/features/flags/feature.ts"
+import { guardrails } from "#src/features/guardrails/feature.ts"
 import { health } from "#src/features/health/feature.ts"
 import { keys } from "#src/features/keys/feature.ts"
 import { leases } from "#src/features/leases/feature.ts"
@@ -41,7 +42,8 @@ import { usage } from "#src/features/usage/feature.ts"
 import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
-  auth, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, addresses, flags, limits, usage, bodies,
-  quotas, health, capabilities, nodes, resilience, drills, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, reasoning, live, responses, mcp, mcpServers,
+  auth, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, addresses, guardrails, flags, limits, usage, bodies, quotas,
+  health, capabilities, nodes, resilience, drills, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, reasoning, live, responses, mcp,
+  mcpServers,
   a2a, files, batches, search, configFile, dashboard
 ] as const

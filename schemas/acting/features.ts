@@ -13,6 +13,7 @@ export const features = {
   accountRecovery: feature("Recovery from vendors' account marks", "Upstream texts never mark a connection as banned, and an unclear 401 is treated as any other 401."),
   agents: feature("Cloud agents, CLI tools and desktop agents", "Nothing is detected, configured or run for agents.", "/api/cli-tools/status", "/api/acp/agents", "/api/v1/agents/tasks"),
   aggregatorBalance: feature("Balances of aggregator nodes", "No balance is read."),
+  answerGuardrails: feature("Guardrails of answers", "Answers pass unread."),
   assessment: feature("Assessment of models", "A connection is tested by name, and evals judge answers; models are not tried in rounds.", "/api/assess"),
   backgroundTasks: feature("Switches of background work", "Sweeps run in the gateway's processes; GATEWAY_DISABLE_BACKGROUND_SERVICES stops them."),
   backups: feature("Backups and database settings", "Back up the Postgres database, or the data directory while the gateway is stopped.", "/api/db-backups", "/api/settings/database"),
@@ -22,7 +23,6 @@ export const features = {
   connectionGroups: feature("Groups and quota shares of connections", "Connections are chosen within their provider; groups, quota shares and orders across providers have no effect."),
   dashboard: feature("Preferences of the dashboard", "The dashboard keeps none on the gateway: its theme and its switched off keys are cookies of the browser."),
   discovery: feature("Synchronised catalogues", "Prices, rankings and model facts are those of this release; lists of models are read from provider nodes."),
-  guardrails: feature("Guardrails", "Prompts and answers pass unread.", "/api/guardrails", "/api/guardrails/test"),
   interfaceModes: feature("Other settings of routing", "The gateway decides by combos, aliases and automatic routing alone."),
   intents: feature("Detection of intents and task routing", "The kind of a task is not detected.", "/api/settings/task-routing"),
   interception: feature("Interception of hosted tools and parameters", "Parameters and hosted tools are neither filtered nor intercepted per connection."),
@@ -38,6 +38,7 @@ export const features = {
   quotaRefresh: feature("Reading quotas on a schedule", "Quota windows are read from the answers that pass."),
   quotaRules: feature("Further limits of a connection", "Requests a minute, gaps, concurrency and waits are limited per connection; requests a day and tokens are not."),
   payloadRules: feature("Payload rules of the gateway", "Texts around the instructions and the thinking of models are settings; no other part of a body is changed by rules.", "/api/settings/payload-rules"),
+  toolPolicy: feature("Policy of tools", "Tools are offered and called as clients and models say."),
   tunnels: feature("Tunnels and traffic interception", "No tunnel and no intercepting proxy is started.", "/api/tunnels/cloudflared", "/api/tunnels/ngrok"),
   upkeep: feature("Upkeep over the API", "Locks of sign-ins end by themselves, records by their retention; variables are the operator's.", "/api/policies", "/api/settings/purge-request-history", "/api/system/env/repair"),
   vendorClients: feature("Behaviour of single vendors and clients", "No traffic is shaped after a vendor's own client, and no free tier is rotated.")

@@ -26,6 +26,7 @@ import { EvalScores } from "#src/routing/ports/EvalScores.ts"
 import { type Reconciliation, Ledger } from "#actors/request/ports/Ledger.ts"
 import { Leases } from "#actors/lease/Leases.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+import * as Guardrails from "#src/features/guardrails/Guardrails.ts"
 import { IdempotencyView } from "#src/features/cache/ports/Idempotency.ts"
 import { DashboardFiles } from "#src/features/dashboard/ports/DashboardFiles.ts"
 import * as LiveChannel from "#src/features/live/LiveChannel.ts"
@@ -238,6 +239,7 @@ const base = (options: Options, dials: Dials) => {
     })
   )),
     Layer.provideMerge(options.upstream ?? missingPage),
+    Layer.provideMerge(Guardrails.layer({ threshold: "high", masksCredentials: false })),
     Layer.provideMerge(EffectiveFlags.layer(options.environment ?? {})),
     Layer.provideMerge(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" })),
     Layer.provideMerge(seeded),

@@ -20,8 +20,7 @@ const rows: Readonly<Record<keyof PolicyInput | "name", Row>> = {
   streamDefaultMode: lacks("vendorClients", "legacy"),
   compressionEnabled: lacks("compression", true),
   disableNonPublicModels: lacks("privateModels", false),
-  disabledGuardrails: lacks("guardrails", []),
-  allowGuardrailOptOut: lacks("guardrails", true),
+  ...actIn("src/features/guardrails/OptOut.ts", "disabledGuardrails", "allowGuardrailOptOut"),
   disconnectPolicy: actsIn("actors/request/LiveRules.ts")
 }
 

@@ -47,7 +47,7 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   proxyEnabled: lacks("proxies", true),
   ...lack("proxies", false, "perKeyProxyEnabled", "enableSocks5Proxy"),
   ...actIn("src/inference/conversations/words/systemPrompt.ts", "customSystemPromptEnabled", "customSystemPrompt"),
-  allowGuardrailOptOut: lacks("guardrails", true),
+  allowGuardrailOptOut: actsIn("src/features/guardrails/OptOut.ts"),
   ...lack("logging", false, "debugMode", "logToolSources"),
   ...actIn("src/features/bodies/CallBodies.ts", "callLogBodies", "callLogBodyShare", "callLogBodyMaxKb", "callLogBodyTotalMb", "callLogBodyHours"),
   customAgents: lacks("agents", []),

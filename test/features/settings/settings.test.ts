@@ -27,7 +27,7 @@ describe("feature flags", () => {
     assert.deepStrictEqual<unknown>(flagOf(reply, "INJECTION_GUARD_MODE"), {
       key: "INJECTION_GUARD_MODE", label: "Injection Guard Mode", description: "What the prompt-injection guard does with a suspicious prompt",
       category: "security", type: "enum", enumValues: ["off", "warn", "block", "redact"], defaultValue: "off", effectiveValue: "off",
-      source: "default", requiresRestart: false, warningLevel: "info", acts: false, owner: "database"
+      source: "default", requiresRestart: false, warningLevel: "info", acts: true, owner: "database"
     })
     assert.deepInclude(flagOf(reply, "RADAR_ENABLED") as object, { effectiveValue: "true", source: "env" })
   }))

@@ -53,7 +53,8 @@ const operationOf = (services: ConversationServices, words: Words, { endpoint, e
     about: unknownRequest.about,
     dry: true,
     place: placeOf(words),
-    stages: (all) => [estimates(services, words, (call) => Lane.plan(services, operation, call.request, call as ConversationCall)), ...all.filter(({ name }) => passed.has(name)), ownAnswer],
+    // What is counted is what would be sent.
+    stages: (all) => [...all.filter(({ name }) => name === "guardrails"), estimates(services, words, (call) => Lane.plan(services, operation, call.request, call as ConversationCall)), ...all.filter(({ name }) => passed.has(name)), ownAnswer],
     encode: (_call, { prompt }) => new Asked(words, prompt, services.systemPrompt()),
     services: CountServices.of
   }

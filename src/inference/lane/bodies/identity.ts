@@ -85,6 +85,8 @@ export interface Facts {
   /** What `digestOf` said of a large body, instead of `body`. */
   readonly digest?: string | undefined
   readonly header: (lowerCaseName: string) => string | undefined
+  /** What guardrails do with the request and its answer; absent = nothing. */
+  readonly guardrails?: string | undefined
   /** Digest of the settings that shape answers (guardrails, compression, system prompts, routing). */
   readonly settings: string
 }
@@ -97,7 +99,7 @@ export const signatureOf = (facts: Facts): string | null => {
   if (body === null) return null
   const headers = shapingHeaders.map((name) => facts.header(name) ?? null)
   const tenant = facts.apiKeyId ?? "anonymous"
-  const text = JSON.stringify([version, tenant, facts.keyPolicy, facts.format, facts.resolved, facts.settings, headers])
+  const text = JSON.stringify([version, tenant, facts.keyPolicy, facts.format, facts.resolved, facts.settings, headers, ...(facts.guardrails === undefined ? [] : [facts.guardrails])])
   return `${tenant}.${Crypto.hash("sha256", `${text}\n${body}`, "hex")}`
 }
 

@@ -65,6 +65,8 @@ export interface AdmittedCall {
   readonly lease?: Fence | undefined
   /** A stage that sends the request to another model than it asked for calls this. Absent: nothing depends on it. */
   readonly replaced?: (() => void) | undefined
+  /** What guardrails do with its texts; equal requests of which it differs have different answers. Absent: nothing. */
+  readonly guardrails?: string | undefined
   /** The response cache was asked and had nothing, for the log. */
   readonly cache?: "miss" | undefined
 }

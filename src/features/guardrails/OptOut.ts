@@ -1,0 +1,38 @@
+/** Which guardrails a request is read without: those that its key names, and those that the client names where it may. Pure. */
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import * as Json from "#src/wire/json/json.ts"
+import { isName, type Name } from "./rules.ts"
+
+/** What a request says of it. */
+export interface Request {
+  readonly key: ApiKey | null
+  readonly parsed: Readonly<Record<string, unknown>>
+  readonly request: { readonly header: (lowerCaseName: string) => string | undefined }
+}
+
+const field = "disabledGuardrails"
+
+/** `PII Masker`, `piiMasker` and `pii_masker` are one name. */
+export const normalized = (name: string): string =>
+  name.trim().replace(/([a-z0-9])([A-Z])/g, "$1-$2").replace(/[\s_]+/g, "-").toLowerCase()
+
+/** Names of guardrails in a list, or in a text with commas. */
+export const namesIn = (said: unknown): ReadonlyArray<Name> => {
+  const names: ReadonlyArray<unknown> = typeof said === "string" ? said.split(",") : Array.isArray(said) ? said : []
+  return names.flatMap((name) => {
+    const known = typeof name === "string" ? normalized(name) : ""
+    return isName(known) ? [known] : []
+  })
+}
+
+/** `isAllowed`: what the setting allowGuardrailOptOut says; a key can forbid it, too. */
+export const of = ({ key, parsed, request }: Request, isAllowed: boolean): ReadonlyArray<Name> => {
+  const named = namesIn(key?.policy.disabledGuardrails)
+  if (!isAllowed || key?.policy.allowGuardrailOptOut === false) return named
+  const metadata = parsed["metadata"]
+  return [...new Set([
+    ...named,
+    ...namesIn(request.header("x-gateway-disabled-guardrails")), ...namesIn(request.header("x-disabled-guardrails")),
+    ...namesIn(parsed[field]), ...namesIn(Json.isRecord(metadata) ? metadata[field] : undefined)
+  ])].sort()
+}

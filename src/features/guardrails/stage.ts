@@ -1,0 +1,78 @@
+/**
+ * Reads what users and tools say in each conversation before anything else sees it: a request is refused, changed, or only counted. While
+ * nothing is switched on, a request costs one comparison.
+ */
+import * as Effect from "effect/Effect"
+import { PublicError } from "#schemas/errors.ts"
+import type { Large } from "#src/inference/lane/bodies/Prompt.ts"
+import { Bodies } from "#src/inference/lane/services/Bodies.ts"
+import { Forks } from "#src/inference/lane/services/Forks.ts"
+import type { AdmittedCall, ConversationCall, Stage } from "#src/inference/lane/stages/Stages.ts"
+import * as Stages from "#src/inference/lane/stages/Stages.ts"
+import { Guardrails } from "./Guardrails.ts"
+import * as Notes from "./Notes.ts"
+import { refusing, type Report } from "./Reading.ts"
+import * as Refusals from "./refusals.ts"
+import { scan } from "./requests/scan.ts"
+import type { RewrittenBody, ScannedBody } from "./requests/scanJob.ts"
+import { scanning } from "./requests/scanJobs.ts"
+import * as Rules from "./rules.ts"
+
+/** What came of a body; its members that only a large one has are absent for others. */
+interface Changed {
+  readonly body: Buffer
+  readonly parsed: Record<string, unknown>
+  readonly large?: Large
+}
+
+export const isConversation = (call: AdmittedCall): call is ConversationCall => call.codec !== null
+
+export const requests = Effect.gen(function*() {
+  const { rules, rulesFor } = yield* Guardrails
+  const bodies = yield* Bodies
+  const { fork } = yield* Forks
+  const note = yield* Notes.make(fork)
+
+  const conclude = (call: AdmittedCall, reports: ReadonlyArray<Report>, changed: Changed | null, next: (call: AdmittedCall) => void): void => {
+    note(reports, "request", call.tags.requestId)
+    const refused = refusing(reports)
+    if (refused !== null) call.passage.refuse(Refusals.of(refused, "request"))
+    else next(changed === null ? call : { ...call, ...changed })
+  }
+
+  const readLarge = (call: ConversationCall, large: Large, of: Rules.Rules, next: (call: AdmittedCall) => void): void => {
+    const id = bodies.nextId()
+    const read = Effect.callback<ScannedBody | PublicError>((resume) => {
+      bodies.ask(scanning, { id: large.id, bytes: call.body, format: call.codec.name, rules: of }, (said) => resume(Effect.succeed(said)))
+    })
+    Stages.wait(call, fork, read, "its texts were read by guardrails", (said) => {
+      // What was lost with its thread is what could not be read for another reason, too.
+      if (said instanceof PublicError) conclude(call, failed(of, said), null, next)
+      else conclude(call, said.reports, said.changed === null ? null : rewritten(said.changed, large, id), next)
+    })
+  }
+
+  return {
+    name: "guardrails",
+    applies: (call) => rules() !== Rules.none && isConversation(call),
+    run: (call, next) => {
+      if (!isConversation(call)) return next(call)
+      const own = rulesFor(call)
+      const guarded: ConversationCall = { ...call, guardrails: JSON.stringify(own) }
+      if (!Rules.isOn(own.requests)) return next(guarded)
+      if (call.large !== undefined) return readLarge(guarded, call.large, own, next)
+      const { changed, reports } = scan(own, call.codec.name, call.body, call.parsed)
+      conclude(guarded, reports, changed === null ? null : { body: changed.bytes, parsed: changed.body }, next)
+    }
+  } satisfies Stage
+})
+
+/** Every guardrail that is on failed. */
+const failed = ({ requests: modes }: Rules.Rules, { message }: PublicError): ReadonlyArray<Report> =>
+  Rules.guardrails.filter(({ name }) => modes[name] !== "off").map(({ name }) => ({ name, mode: modes[name], found: {}, detections: 0, modified: false, error: message }))
+
+const rewritten = ({ bytes, digest, identity, outline }: RewrittenBody, large: Large, id: number): Changed => ({
+  body: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+  parsed: { ...outline, ...large.grown },
+  large: { ...large, id, digest, identity: large.identity === null ? null : identity }
+})
