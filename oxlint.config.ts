@@ -12,7 +12,7 @@ const supervision = ["#actors/Supervisor.ts", "#actors/Ticker.ts"]
 const schemas = folder("schemas")
 const actors = folder("actors")
 /** Formats, routing and the registry: pure, and free to use each other. */
-const core = [...folder("src/wire"), ...folder("src/routing"), ...folder("src/providers")]
+const core = [...folder("src/wire"), ...folder("src/compression"), ...folder("src/routing"), ...folder("src/providers")]
 const platform = folder("src/platform")
 const lane = [...folder("src/inference/lane"), ...folder("src/inference/ports")]
 const kit = folder("src/management")
@@ -49,6 +49,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   schemas: { may: [...effect, ...schemas], why: "schemas import effect and schemas only: what things are, never how they are done." },
   actors: { may: [...effect, ...schemas, ...actors], why: "actors import effect, schemas and actors only: never src, a driver or an HTTP server." },
   "src/wire": pure("formats are pure: schemas, ports, routing and the registry only."),
+  "src/compression": pure("compression is pure: schemas, ports, formats and routing only."),
   "src/routing": pure("routing is pure: schemas, ports, formats and the registry only."),
   "src/providers": pure("the registry is data and pure rules."),
   "src/platform/server": {

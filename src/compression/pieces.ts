@@ -1,0 +1,190 @@
+/**
+ * The texts of a request that the engines may be asked about, in the order in which a model reads them, each with its path in the body.
+ * Tools, calls, thoughts, media, and everything of unknown shape are no texts. Pure.
+ */
+import type { Role } from "#schemas/words/Compression.ts"
+import type { FormatName } from "#schemas/wire/conversation.ts"
+import * as Json from "#src/wire/json/json.ts"
+import { commandOf, lineOf } from "./command.ts"
+import type { Piece } from "./Piece.ts"
+
+export interface Found extends Piece {
+  readonly path: ReadonlyArray<string | number>
+}
+
+type Path = ReadonlyArray<string | number>
+type Body = Readonly<Record<string, unknown>>
+
+const textTypes = new Set(["text", "input_text", "output_text"])
+const roles: Readonly<Record<string, Role>> = { system: "system", developer: "system", user: "user", assistant: "assistant", model: "assistant", tool: "tool", function: "tool" }
+
+class Collector {
+  readonly found: Array<Found> = []
+  /** How many of them a vendor caches as they are. */
+  frozen = 0
+  /** Whether a client marked any prefix for a vendor's cache. */
+  marked = false
+  /** Commands by the id of their call. */
+  private readonly commands = new Map<unknown, string>()
+
+  add(role: Role, path: Path, text: unknown, command: string | null = null): void {
+    if (typeof text === "string" && text !== "") this.found.push({ role, path, text, command, frozen: false })
+  }
+
+  /** Everything up to here is a prefix that is cached. */
+  mark(value: Body): void {
+    if (value["cache_control"] === undefined || value["cache_control"] === null) return
+    this.marked = true
+    this.frozen = this.found.length
+  }
+
+  call(id: unknown, tool: unknown, input: unknown): void {
+    const command = typeof tool === "string" ? commandOf(tool, input) : null
+    if (command !== null) this.commands.set(id, command)
+  }
+
+  run(id: unknown, command: string | null): void {
+    if (command !== null) this.commands.set(id, command)
+  }
+
+  commandOf(id: unknown): string | null {
+    return this.commands.get(id) ?? null
+  }
+
+  /** A text, or a list of parts with texts. */
+  content(role: Role, path: Path, content: unknown, command: string | null = null): void {
+    if (typeof content === "string") this.add(role, path, content, command)
+    else if (Array.isArray(content)) content.forEach((part: unknown, i) => this.part(role, [...path, i], part, command))
+  }
+
+  private part(role: Role, path: Path, part: unknown, command: string | null): void {
+    if (typeof part === "string") return this.add(role, path, part, command)
+    if (!Json.isRecord(part)) return
+    const type = part["type"]
+    if (type === "tool_use") this.call(part["id"], part["name"], part["input"])
+    else if (type === "tool_result") {
+      // What a tool says of its failure stays whole.
+      if (part["is_error"] !== true) this.content("tool", [...path, "content"], part["content"], this.commandOf(part["tool_use_id"]))
+    } else if (textTypes.has(type as string)) this.add(role, [...path, "text"], part["text"], command)
+    this.mark(part)
+  }
+}
+
+const inMessages = (into: Collector, messages: unknown): void => {
+  if (!Array.isArray(messages)) return
+  messages.forEach((message: unknown, i) => {
+    if (!Json.isRecord(message)) return
+    const { content, role, tool_calls: calls } = message
+    const said = roles[role as string]
+    // A local server's results name no call: the newest call is meant.
+    const id = message["tool_call_id"] ?? newest
+    if (said !== undefined) into.content(said, ["messages", i, "content"], content, said === "tool" ? into.commandOf(id) : null)
+    if (Array.isArray(calls)) {
+      for (const call of calls as ReadonlyArray<unknown>) {
+        const called = Json.isRecord(call) ? call["function"] : null
+        if (!Json.isRecord(call) || !Json.isRecord(called)) continue
+        into.call(call["id"] ?? newest, called["name"], called["arguments"])
+      }
+    }
+    into.mark(message)
+  })
+}
+
+/** Id of a call without one. */
+const newest = Symbol("newest")
+
+const inInput = (into: Collector, input: unknown): void => {
+  if (typeof input === "string") return into.add("user", ["input"], input)
+  if (!Array.isArray(input)) return
+  input.forEach((item: unknown, i) => {
+    if (!Json.isRecord(item)) return
+    switch (item["type"] ?? "message") {
+      case "message": {
+        const role = roles[item["role"] as string]
+        if (role !== undefined) into.content(role, ["input", i, "content"], item["content"])
+        return
+      }
+      case "function_call":
+        return into.call(item["call_id"], item["name"], item["arguments"])
+      case "local_shell_call":
+        return into.run(item["call_id"] ?? item["id"], Json.isRecord(item["action"]) ? lineOf(item["action"]["command"]) : null)
+      case "function_call_output":
+      case "local_shell_call_output":
+        return into.content("tool", ["input", i, "output"], item["output"], into.commandOf(item["call_id"] ?? item["id"]))
+    }
+  })
+}
+
+/** Members of a function's response that hold what a command printed. */
+const outputs = ["output", "result", "stdout", "content"]
+
+const inContents = (into: Collector, contents: unknown): void => {
+  if (!Array.isArray(contents)) return
+  contents.forEach((content: unknown, i) => {
+    if (!Json.isRecord(content) || !Array.isArray(content["parts"])) return
+    const role = roles[(content["role"] ?? "user") as string]
+    if (role === undefined) return
+    content["parts"].forEach((part: unknown, j) => {
+      if (!Json.isRecord(part)) return
+      const path = ["contents", i, "parts", j]
+      const call = part["functionCall"] ?? part["function_call"]
+      const name = part["functionResponse"] !== undefined ? "functionResponse" : "function_response"
+      const response = part[name]
+      if (Json.isRecord(call)) into.call(call["id"] ?? call["name"], call["name"], call["args"])
+      else if (Json.isRecord(response) && Json.isRecord(response["response"])) {
+        for (const output of outputs) {
+          into.add("tool", [...path, name, "response", output], response["response"][output], into.commandOf(response["id"] ?? response["name"]))
+        }
+      } else if (part["thought"] !== true && part["thoughtSignature"] === undefined && part["thought_signature"] === undefined) into.add(role, [...path, "text"], part["text"])
+    })
+  })
+}
+
+const inInstruction = (into: Collector, body: Body, name: string): void => {
+  const instruction = body[name]
+  if (typeof instruction === "string") into.add("system", [name], instruction)
+  else if (Json.isRecord(instruction) && Array.isArray(instruction["parts"])) {
+    instruction["parts"].forEach((part: unknown, i) => {
+      if (Json.isRecord(part)) into.add("system", [name, "parts", i, "text"], part["text"])
+    })
+  }
+}
+
+export interface Pieces {
+  readonly pieces: ReadonlyArray<Found>
+  /** The client marked a prefix for a vendor's cache: instructions stay, too. */
+  readonly marked: boolean
+}
+
+/** A bare prompt is continued from its last character, so a completion has no texts. */
+export const of = (format: FormatName, body: Body): Pieces => {
+  const into = new Collector()
+  switch (format) {
+    case "chat-completions":
+      inMessages(into, body["messages"])
+      break
+    case "local-model-server":
+      into.content("system", ["system"], body["system"])
+      if (body["raw"] !== true) into.add("user", ["prompt"], body["prompt"])
+      inMessages(into, body["messages"])
+      break
+    case "messages":
+      into.content("system", ["system"], body["system"])
+      inMessages(into, body["messages"])
+      into.mark(body)
+      break
+    case "responses":
+      into.add("system", ["instructions"], body["instructions"])
+      inInput(into, body["input"])
+      break
+    case "generateContent":
+      inInstruction(into, body, "systemInstruction")
+      inInstruction(into, body, "system_instruction")
+      inContents(into, body["contents"])
+      break
+    case "completions":
+      break
+  }
+  const { found, frozen, marked } = into
+  return { pieces: found.map((piece, i) => i < frozen || (marked && piece.role === "system") ? { ...piece, frozen: true } : piece), marked }
+}
