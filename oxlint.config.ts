@@ -99,6 +99,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/capabilities": feature("capabilities"),
   "src/features/combos": feature("combos"),
   "src/features/compliance": feature("compliance"),
+  "src/features/compression": feature("compression", ["settings"]),
   "src/features/configFile": feature("configFile", [], [
     // The file has the fields of the API.
     "yaml", ...["combos", "keys", "providers", "webhooks"].map((name) => `#src/features/${name}/api.ts`), "#src/features/providers/nodes/api.ts"

@@ -8,6 +8,7 @@ import { cache } from "#src/features/cache/feature.ts"
 import { capabilities } from "#src/features/capabilities/feature.ts"
 import { combos } from "#src/features/combos/feature.ts"
 import { compliance } from "#src/features/compliance/feature.ts"
+import { compression } from "#src/features/compression/feature.ts"
 import { dashboard } from "#src/features/dashboard/feature.ts"
 import { drills } from "#src/features/drills/feature.ts"
 import { configFile } from "#src/features/configFile/feature.ts"
@@ -42,8 +43,8 @@ import { usage } from "#src/features/usage/feature.ts"
 import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
-  auth, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, addresses, guardrails, flags, limits, usage, bodies, quotas,
-  health, capabilities, nodes, resilience, drills, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, reasoning, live, responses, mcp,
-  mcpServers,
+  auth, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, compression, addresses, guardrails, flags, limits, usage,
+  bodies, quotas, health, capabilities, nodes, resilience, drills, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, reasoning, live,
+  responses, mcp, mcpServers,
   a2a, files, batches, search, configFile, dashboard
 ] as const

@@ -1,6 +1,7 @@
 /** Combos: named routing plans of several targets, and the patterns that map model ids to them. */
 import * as Schema from "effect/Schema"
 import * as JsonPath from "#schemas/jsonPath.ts"
+import { Mode } from "#schemas/words/Compression.ts"
 
 const opt = Schema.optionalKey
 const int = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
@@ -82,7 +83,7 @@ export const ComboConfig = Schema.Struct({
   predictiveTtftMs: opt(int(0, 600_000)),
   fallbackCompressionMode: opt(text(100)),
   fallbackCompressionThreshold: opt(int(0, 10_000_000)),
-  compressionMode: opt(text(100)),
+  compressionMode: opt(Mode),
   reasoningTokenBufferEnabled: opt(Schema.Boolean),
   candidatePool: opt(Schema.Array(text(300)).check(Schema.isMaxLength(200))),
   weights: opt(Schema.Record(Schema.String, number(0, 1000))),

@@ -49,6 +49,9 @@ const inline = new RegExp([
   "(?<!\\S)--?[A-Za-z][\\w-]*", "\\$\\w+", "[@#][\\w-]+"
 ].join("|"), "g")
 
+/** Beside the pieces that stay anyway: a URL may have such characters, too. */
+const looksLikeCode = (line: string): boolean => codeLike.test(line) && codeLike.test(line.replace(inline, " "))
+
 /** The last line that closes each tag. */
 const closingLines = (lines: ReadonlyArray<string>): ReadonlyMap<string, number> => {
   const last = new Map<string, number>()
@@ -82,7 +85,7 @@ export const mask = (text: string, isKept: (line: string) => boolean): Masked | 
       if (fence.test(line)) fences.push(piece)
       out.push(keep(piece))
       i = end
-    } else if (!blank.test(line) && (structure.test(line) || codeLike.test(line) || isErrorLine(line) || isKept(line))) block.push(line)
+    } else if (!blank.test(line) && (structure.test(line) || looksLikeCode(line) || isErrorLine(line) || isKept(line))) block.push(line)
     else {
       flush()
       out.push(line.replace(inline, keep))

@@ -41,6 +41,8 @@ import { emptyModel } from "#src/features/providers/models/customModelRecord.ts"
 import { inferenceRoutes } from "#src/inferenceRoutes.ts"
 import { systemPrompt } from "#src/features/systemPrompt/acting.ts"
 import { SystemPromptSettings } from "#schemas/words/SystemPrompt.ts"
+import { cavemanConfig, compression, rtkConfig } from "#src/features/compression/acting.ts"
+import { CavemanChange, CompressionChange, RtkChange } from "#src/features/compression/api.ts"
 import { thinkingBudget } from "#src/features/thinkingBudget/acting.ts"
 import { ThinkingBudgetSettings } from "#schemas/words/ThinkingBudget.ts"
 import { acting as managementActing, routes as managementRoutes } from "#src/Management.ts"
@@ -79,6 +81,9 @@ const inputs: ReadonlyArray<readonly [Table, ReadonlyArray<Schema.Top>]> = [
   [settings, [SettingsInput]],
   [systemPrompt, [SystemPromptSettings]],
   [thinkingBudget, [ThinkingBudgetSettings]],
+  [compression, [CompressionChange]],
+  [cavemanConfig, [CavemanChange]],
+  [rtkConfig, [RtkChange]],
   [cacheConfig, [CacheConfigChange]],
   [resilience, [ResilienceChange]],
   [apiKey, [PolicyInput]],
@@ -212,7 +217,7 @@ const special: Readonly<Record<string, unknown>> = {
   mcpTransport: "sse", comboConfigMode: "expert", intentSimpleMaxWords: 7, modelsDevSyncInterval: 3_600, skillsProvider: "skillsmp", customAgents: [{ id: "x" }],
   streamDefaultMode: "json", globalPriority: 2, dailyQuotaResetHour: 3, iconUrl: "https://icons.test/a.png", dailyQuotaResetTimezone: "Europe/Berlin", isFree: true,
   targetFormat: "claude", preserveOpenAIDeveloperRole: true, upstreamHeaders: { "x-a": "b" }, fetchBackend: "jina", dimensions: "512",
-  compressionMode: "standard", fallbackCompressionMode: "full", useUpstream429BreakerHints: true, models: { m: { block: ["a"] } }
+  fallbackCompressionMode: "full", useUpstream429BreakerHints: true, models: { m: { block: ["a"] } }
 }
 
 const nest = (field: string, value: unknown): Record<string, unknown> => {
@@ -258,15 +263,15 @@ describe("a field that does not act", () => {
       [combo, [
         { method: "PUT", path: `/api/combos/${comboId}`, body: {}, read: `/api/combos/${comboId}` },
         { method: "POST", path: "/api/combos", body: { name: "another" }, read: "/api/combos" }
-      ]]
+      ]],
+      [compression, [{ method: "PUT", path: "/api/settings/compression", body: { enabled: false }, read: "/api/settings/compression" }]],
+      [rtkConfig, [{ method: "PUT", path: "/api/context/rtk/config", body: { enabled: true }, read: "/api/context/rtk/config" }]]
     ]
     const tried = new Set<string>()
     for (const [table, calls] of writings) {
       for (const [field, row] of Object.entries(table.rows)) {
         if (row.acts) continue
         for (const { body, method, path: to, read: from } of calls) {
-          // A combo's own switch of compression exists in changes only.
-          if (field === "compressionOverride" && method === "POST") continue
           const before = (yield* call("GET", from)).text
           const sent = nest(field, otherThan(row.neutral, field))
           const refused = yield* call(method, to, { ...body, ...sent })
@@ -298,7 +303,7 @@ describe("a field that does not act", () => {
   it.effect("is refused in the layers under every combo", () => Effect.gen(function*() {
     const { ask, login } = yield* Management.make()
     const cookie = yield* login()
-    for (const body of [{ comboDefaults: { compressionMode: "lite" } }, { providerOverrides: { openai: { compressionMode: "lite" } } }]) {
+    for (const body of [{ comboDefaults: { fallbackCompressionMode: "full" } }, { providerOverrides: { openai: { fallbackCompressionMode: "full" } } }]) {
       const reply = yield* ask("/api/settings/combo-defaults", { method: "PATCH", cookie, body })
       assert.strictEqual(at(reply.json, "error", "code"), "not_supported_yet", reply.text)
     }

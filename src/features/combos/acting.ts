@@ -17,7 +17,7 @@ const fields: Readonly<Record<Exclude<keyof ComboChange, "config">, Row>> = {
   isActive: actsIn("src/routing/combos/resolve.ts"),
   isHidden: actsIn("src/routing/models/catalogView.ts"),
   sortOrder: actsIn("src/features/combos/StoredCombos.ts"),
-  compressionOverride: lacks("compression"),
+  compressionOverride: actsIn("src/features/combos/comboRecord.ts"),
   ifUpdatedAt: actsIn("src/features/combos/StoredCombos.ts")
 }
 

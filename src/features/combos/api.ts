@@ -7,6 +7,7 @@ import { Access, reads, writes } from "#schemas/api/Access.ts"
 import { clearable, integer, listOf, Success, text } from "#schemas/api/fields.ts"
 import { Explanation, Format } from "#schemas/api/Explanation.ts"
 import { Combo, ComboConfig, ComboMapping, Strategy, StrategyName } from "#schemas/records/Combo.ts"
+import { Mode } from "#schemas/words/Compression.ts"
 import { Owner } from "#schemas/FileOwned.ts"
 
 const opt = Schema.optionalKey
@@ -60,7 +61,7 @@ export interface NewCombo extends Schema.Schema.Type<typeof NewCombo> {}
 
 /** `compressionOverride` is stored as config.compressionMode; null takes it away. */
 export const ComboChange = Schema.Struct({
-  name: opt(Combo.fields.name), ...fields, compressionOverride: clearable(text(0, 100)),
+  name: opt(Combo.fields.name), ...fields, compressionOverride: clearable(Schema.Union([Mode, Schema.Literal("")])),
   /** `updatedAt` of the combo that the change was made from: 409 when it was changed since. */
   ifUpdatedAt: opt(text(1, 40))
 })

@@ -18,7 +18,7 @@ const rows: Readonly<Record<keyof PolicyInput | "name", Row>> = {
   autoResolve: lacks("privateModels", false),
   throttleDelayMs: actsIn("src/inference/lane/stages/Waits.ts"),
   streamDefaultMode: lacks("vendorClients", "legacy"),
-  compressionEnabled: lacks("compression", true),
+  compressionEnabled: actsIn("src/compression/effective.ts"),
   disableNonPublicModels: lacks("privateModels", false),
   ...actIn("src/features/guardrails/OptOut.ts", "disabledGuardrails", "allowGuardrailOptOut"),
   disconnectPolicy: actsIn("actors/request/LiveRules.ts")

@@ -81,6 +81,10 @@ export class ConversationEncoding implements Encoding {
     this.prompt = prompt
   }
 
+  get prepares(): boolean {
+    return this.prompt.shortening !== null
+  }
+
   /** From here on this is said instead. */
   alter(conversation: Conversation): void {
     this.altered = conversation
@@ -105,8 +109,9 @@ export class ConversationEncoding implements Encoding {
    * themselves. `continues`: the text to continue.
    */
   prepare(workers: BodyWorkers, target: Target, continues: string | null): Effect.Effect<void> | null {
-    const { codec, effort, effortHeader, head, prompt: { body, large, tenant }, route: { combo, config }, services, systemPrompt, thinkingRule } = this
-    if (large === null || this.altered !== null) return null
+    const { codec, effort, effortHeader, head, prompt, prompt: { body, large, shortening, tenant }, route: { combo, config }, services, systemPrompt, thinkingRule } = this
+    if (this.altered !== null) return null
+    if (large === null) return shortening === null ? null : shortening.prepare(workers, prompt)
     const ask = (signatures: ReadonlyMap<string, Signature>, thoughts: ReadonlyMap<string, string>, done: (said: EncodedBody | PublicError) => void): void => {
       workers.ask(speaking, {
         id: large.id, bytes: body, grown: large.grown, format: codec.name, head, effortHeader, effort, continues,
@@ -114,13 +119,14 @@ export class ConversationEncoding implements Encoding {
         target: { ...target, connection: null, headers: nothing, proxy: null, tokenFrom: null },
         combo: combo === null ? null : { system_message: combo.system_message, tool_filter_regex: combo.tool_filter_regex },
         reasoningTokenBufferEnabled: config?.reasoningTokenBufferEnabled === true, systemPrompt, thinkingRule,
-        promptCache: services.promptCache(), previousResponseId: services.previousResponseId(), signatures, thoughts
+        promptCache: services.promptCache(), previousResponseId: services.previousResponseId(), signatures, thoughts, compression: shortening?.plan ?? null
       }, done)
     }
     return Effect.callback<void>((resume) => {
       const keep = (said: EncodedBody | PublicError): void => {
         this.prepared ??= new Map()
         this.prepared.set(target, said)
+        if (!(said instanceof PublicError) && said.savings !== null) shortening?.saved(said.savings)
         resume(Effect.void)
       }
       ask(noSignatures, noThoughts, (said) => {
@@ -151,6 +157,7 @@ export class ConversationEncoding implements Encoding {
   }
 
   private ownBodyFor(target: Target): Uint8Array | PublicError {
+    this.prompt.shortening?.now(this.prompt)
     this.omitted = nothing
     const effort = this.effortFor(target)
     if (effort === null) return this.plainBodyFor(target)
@@ -270,6 +277,7 @@ export class ConversationEncoding implements Encoding {
   /** The request in the neutral form, with what the combo and the gateway's own words change in it. */
   decoded(): Conversation | PublicError {
     if (this.conversation !== null) return this.conversation
+    this.prompt.shortening?.now(this.prompt)
     const tree = this.prompt.tree()
     return this.conversation = tree instanceof PublicError ? tree : this.rewritten(conversationIn(this.codec, tree, this.prompt.body))
   }

@@ -16,6 +16,7 @@ import { KeptReasoning } from "#src/inference/ports/KeptReasoning.ts"
 import { ThoughtSignatures } from "#src/inference/ports/ThoughtSignatures.ts"
 import type { PromptCacheRules } from "#src/wire/promptCache.ts"
 import type { TargetTraits } from "#src/wire/WireFormat.ts"
+import * as Effective from "#src/compression/effective.ts"
 import * as SystemPrompt from "./words/systemPrompt.ts"
 import * as Thinking from "./words/thinking.ts"
 
@@ -39,6 +40,8 @@ export interface ConversationServices extends LaneServices {
   readonly systemPrompt: () => SystemPrompt.SystemPrompt | null
   /** How much models think, whatever clients ask; null = as they ask (setting thinkingBudget). */
   readonly thinkingRule: () => Thinking.ThinkingRule | null
+  /** How prompts are made shorter; null = not at all (setting compression). */
+  readonly compression: () => Effective.Rules | null
 }
 
 export class Conversing extends Context.Service<Conversing, ConversationServices>()("gateway/conversations/Conversing") {}
@@ -61,11 +64,13 @@ export const layer = Layer.effect(Conversing, Effect.gen(function*() {
   let promptCache: PromptCacheRules | null = null
   let systemPrompt: SystemPrompt.SystemPrompt | null | undefined
   let thinkingRule: Thinking.ThinkingRule | null | undefined
+  let compression: Effective.Rules | null | undefined
   yield* Effect.acquireRelease(
     Effect.sync(() => configuration.onChange(() => {
       promptCache = null
       systemPrompt = undefined
       thinkingRule = undefined
+      compression = undefined
     })),
     (quiet) => Effect.sync(quiet)
   )
@@ -84,6 +89,7 @@ export const layer = Layer.effect(Conversing, Effect.gen(function*() {
     },
     promptCache: () => promptCache ??= promptCacheRules(configuration.current().settings),
     systemPrompt: () => systemPrompt === undefined ? systemPrompt = SystemPrompt.of(configuration.current().settings) : systemPrompt,
-    thinkingRule: () => thinkingRule === undefined ? thinkingRule = Thinking.of(configuration.current().settings) : thinkingRule
+    thinkingRule: () => thinkingRule === undefined ? thinkingRule = Thinking.of(configuration.current().settings) : thinkingRule,
+    compression: () => compression === undefined ? compression = Effective.rulesOf(configuration.current().settings) : compression
   }
 }))

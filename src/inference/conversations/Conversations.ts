@@ -7,12 +7,13 @@
  */
 import * as Inbound from "#actors/request/Inbound.ts"
 import { RequestActor } from "#actors/request/Request.ts"
+import * as Effective from "#src/compression/effective.ts"
 import * as Ensembles from "#src/inference/conversations/ensembles/Ensembles.ts"
 import * as Handoffs from "#src/inference/conversations/ensembles/Handoffs.ts"
-import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
+import type { Prompt, Shortening } from "#src/inference/lane/bodies/Prompt.ts"
 import { PlannedRequest } from "#src/inference/lane/PlannedRequest.ts"
 import * as Lane from "#src/inference/lane/Lane.ts"
-import type { Operation, Planned, Served } from "#src/inference/lane/Operation.ts"
+import type { ClientRequest, Operation, Planned, Served } from "#src/inference/lane/Operation.ts"
 import type * as Stages from "#src/inference/lane/stages/Stages.ts"
 import type { DirectRoute } from "#src/platform/server/Exchange.ts"
 import type { About } from "#src/routing/RequestMoment.ts"
@@ -21,6 +22,7 @@ import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
 import * as ContextWindow from "./contextWindow.ts"
 import type { ConversationServices } from "./ConversationServices.ts"
 import { ConversationEncoding } from "./ConversationEncoding.ts"
+import { PromptCompression } from "./words/PromptCompression.ts"
 import * as ToolLoop from "./toolLoop/ToolLoop.ts"
 
 export type { ConversationServices } from "./ConversationServices.ts"
@@ -48,6 +50,8 @@ export const operation = (services: ConversationServices, { codec, compacts, end
     asksSeveral: Ensembles.isFor,
     serve: (clientRequest, call, planned, waited) => {
       const { prompt, route: to } = planned
+      const rules = services.compression()
+      if (rules !== null) prompt.shortening = shorteningOf(rules, clientRequest, call, planned)
       const tools = ToolLoop.wanted(clientRequest)
       if (tools !== undefined) return ToolLoop.begin(services, face, clientRequest, call, planned, tools, waited === undefined ? null : waited.since)
       if (Ensembles.isFor(to)) return Ensembles.begin(services, face, clientRequest, call, to, prompt, waited === undefined ? null : waited.since)
@@ -60,6 +64,15 @@ export const operation = (services: ConversationServices, { codec, compacts, end
 }
 
 export const route = (services: ConversationServices, entry: ConversationEndpoint): DirectRoute => Lane.route(services, operation(services, entry))
+
+/** How the prompt is made shorter, as its client, its combo and its length say. */
+const shorteningOf = (rules: Effective.Rules, clientRequest: ClientRequest, { codec, key }: Stages.ConversationCall, { prompt, route: { combo, config } }: Planned): Shortening => {
+  const { header, plan } = Effective.of(rules, {
+    header: clientRequest.header("x-gateway-compression"), allowed: key === null || key.policy.compressionEnabled, comboId: combo?.id ?? null,
+    comboMode: config?.compressionMode ?? null, bytes: prompt.bytes
+  })
+  return new PromptCompression(plan, header, codec.name, () => undefined)
+}
 
 /** A combo's request with what else goes with it: copies for its shadows, a hand-off of its session. */
 const ofCombo = (

@@ -3,9 +3,11 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { FormatName, Signature } from "#schemas/wire/conversation.ts"
+import type * as Compress from "#src/compression/compress.ts"
 import * as Jobs from "#src/inference/lane/bodies/jobs.ts"
 import { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import { ConversationEncoding } from "./ConversationEncoding.ts"
+import { PromptCompression } from "./words/PromptCompression.ts"
 import type { SystemPrompt } from "./words/systemPrompt.ts"
 import type { ThinkingRule } from "./words/thinking.ts"
 import type { AutoEffort } from "#src/routing/auto/effort.ts"
@@ -25,6 +27,8 @@ export interface EncodeJob extends Jobs.JobSubject {
   readonly reasoningTokenBufferEnabled: boolean
   readonly systemPrompt: SystemPrompt | null
   readonly thinkingRule: ThinkingRule | null
+  /** How the prompt is made shorter; null = not at all. */
+  readonly compression: Compress.Plan | null
   readonly effortHeader: string | undefined
   /** As it was chosen for an earlier target; undefined = not yet. */
   readonly effort: AutoEffort | null | undefined
@@ -42,6 +46,8 @@ export interface EncodedBody {
   /** Null = the bytes that came. */
   readonly body: Uint8Array | null
   readonly omitted: ReadonlyArray<string>
+  /** What a shorter prompt saved; null = it is sent as it came. */
+  readonly savings: Compress.Savings | null
   readonly effort: AutoEffort | null | undefined
   /** What the body says in the place of the client's tools. */
   readonly tools: Restored | null
@@ -56,6 +62,12 @@ export const run: Jobs.RunJob<EncodeJob, EncodedBody> = (job, parse) => {
   if (body instanceof PublicError) return body
   const bytes = Jobs.bufferOf(job)
   const prompt = new Prompt(bytes, { ...body, ...job.grown })
+  let savings: Compress.Savings | null = null
+  if (job.compression !== null) {
+    prompt.shortening = new PromptCompression(job.compression, "", job.format, (saved) => {
+      savings = saved
+    })
+  }
   const route = { combo: job.combo, config: { reasoningTokenBufferEnabled: job.reasoningTokenBufferEnabled } }
   const unsigned: Array<string> = []
   const thoughtless: Array<string> = []
@@ -74,5 +86,5 @@ export const run: Jobs.RunJob<EncodeJob, EncodedBody> = (job, parse) => {
   const encoded = job.continues === null ? encoding.bodyFor(job.target) : encoding.continuationFor(job.target, job.continues)
   return encoded instanceof PublicError
     ? encoded
-    : { body: encoded === bytes ? null : encoded, omitted: encoding.omittedFor(job.target), effort: encoding.chosenEffort, tools: encoding.tools, unsigned, thoughtless }
+    : { body: encoded === bytes ? null : encoded, omitted: encoding.omittedFor(job.target), savings, effort: encoding.chosenEffort, tools: encoding.tools, unsigned, thoughtless }
 }

@@ -197,8 +197,10 @@ export class PlannedRequest implements Inbound {
     const said = facts.settled !== null ? GatewayHeaders.ofAnswer(tags, facts)
       : face.opaque === true ? GatewayHeaders.ofBytes(tags, facts, opaqueType(facts), this.units, () => accounting.estimate(this.promptText()))
       : GatewayHeaders.ofStream(tags, facts, face.streamType, progress)
+    const { planned: { prompt: { shortening } } } = this
+    const told = shortening === null ? said : GatewayHeaders.withCompression(said, shortening.header)
     const effort = this.words.effortFor(facts.target)
-    return this.explained(effort === null ? said : GatewayHeaders.withEffort(said, effort), notes)
+    return this.explained(effort === null ? told : GatewayHeaders.withEffort(told, effort), notes)
   }
 
   errorHeaders(error: PublicError, fallbackAttempts: number, notes: RouteNotes): ReadonlyArray<string> {

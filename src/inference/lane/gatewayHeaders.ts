@@ -64,6 +64,10 @@ const rarely = (headers: Array<string>, facts: ResponseFacts): ReadonlyArray<str
 export const withEffort = (headers: ReadonlyArray<string>, effort: string): ReadonlyArray<string> =>
   headers.map((value, i) => i % 2 === 1 && headers[i - 1] === "X-Gateway-Decision" ? `${value}; effort=${effort}` : value)
 
+/** With what was done to the prompt, and why. */
+export const withCompression = (headers: ReadonlyArray<string>, compression: string): ReadonlyArray<string> =>
+  headers.map((value, i) => i % 2 === 1 && headers[i - 1] === "X-Gateway-Compression" ? compression : value)
+
 /** Characters of the list of omitted fields. */
 const maxOmitted = 1_024
 

@@ -16,7 +16,7 @@ export const comboConfig: Rows = {
   predictiveTtftMs: actsIn("src/routing/strategies/filter.ts"),
   fallbackCompressionMode: lacks("compression", "lite"),
   fallbackCompressionThreshold: lacks("compression", 1_000),
-  compressionMode: lacks("compression"),
+  compressionMode: actsIn("src/compression/effective.ts"),
   reasoningTokenBufferEnabled: actsIn("src/routing/combos/reasoningBuffer.ts"),
   ...actIn("src/routing/auto/auto.ts", "candidatePool", "explorationRate", "routerStrategy"),
   "weights.*": actsIn("src/routing/auto/packs.ts"),

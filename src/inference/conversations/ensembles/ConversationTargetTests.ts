@@ -23,7 +23,7 @@ const shown = 500
 
 const nothing = (): void => undefined
 
-export const make = (all: ConversationServices): TargetTests["Service"] => ofServices({ ...all, systemPrompt: () => null, thinkingRule: () => null })
+export const make = (all: ConversationServices): TargetTests["Service"] => ofServices({ ...all, systemPrompt: () => null, thinkingRule: () => null, compression: () => null })
 
 /** Its own question is no client's conversation. */
 const ofServices = (services: ConversationServices): TargetTests["Service"] => ({

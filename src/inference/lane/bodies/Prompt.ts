@@ -1,4 +1,7 @@
 /** What a client sent, for as long as it is needed. */
+import type * as Effect from "effect/Effect"
+import type * as Compress from "#src/compression/compress.ts"
+import type { BodyWorkers } from "./BodyWorkers.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
@@ -31,6 +34,22 @@ export interface Large {
   readonly grown: Readonly<Record<string, unknown>>
 }
 
+/** How a prompt is sent shorter than its client wrote it. */
+export interface Shortening {
+  /** Value of X-Gateway-Compression. */
+  readonly header: string
+  /** What is done; null = nothing. */
+  readonly plan: Compress.Plan | null
+  /** Makes a prompt shorter in a thread of its own; null when `now` does it. */
+  readonly prepare: (workers: BodyWorkers, prompt: Prompt) => Effect.Effect<void> | null
+  /** Makes a prompt shorter, unless it was made so before, or is large. */
+  readonly now: (prompt: Prompt) => void
+  /** The whole of a large body, shorter. */
+  readonly ofTree: (body: Record<string, unknown>) => Record<string, unknown>
+  /** The thread that wrote a large body says what was saved. */
+  readonly saved: (savings: Compress.Savings) => void
+}
+
 /**
  * The request's body while it may still be sent, without the members for the gateway alone; afterwards only what the tokenizer
  * may need. A large body stays as it came: `tree` and the thread that writes it leave those members out.
@@ -48,6 +67,8 @@ export class Prompt implements AskedPrompt {
   readonly bytes: number
   /** What an answer repeats beside the body, such as the response that it goes on with; null = nothing. */
   names: Readonly<Record<string, unknown>> | null = null
+  /** Null = it is sent as it came. */
+  shortening: Shortening | null = null
   /** Called when a long body, or a form, is not held any more. */
   onRelease: (() => void) | null = null
   private readonly describe: (prompt: Prompt) => About
@@ -88,7 +109,8 @@ export class Prompt implements AskedPrompt {
     const { large } = this
     if (large === null) return this.parsed
     if (large.containers > readContainers) return tooManyParts
-    return { ...GatewayFields.ofBody(Json.parseRecord(this.body.toString("utf8")) ?? {}), ...large.grown }
+    const tree = { ...GatewayFields.ofBody(Json.parseRecord(this.body.toString("utf8")) ?? {}), ...large.grown }
+    return this.shortening === null ? tree : this.shortening.ofTree(tree)
   }
 
   /** What the model reads of it, asked for only if an upstream gives no usage; a long prompt is represented by its length. */

@@ -1,0 +1,76 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import { LARGE_BYTES } from "#schemas/largeBodies.ts"
+import { type CompressionSettings, compressionOf, settingKey } from "#schemas/words/Compression.ts"
+import { packs } from "#src/compression/packs/index.ts"
+import { filters } from "#src/compression/rtk/filters.ts"
+import * as SettingObject from "#src/features/settings/ports/settingObject.ts"
+import { refuseInert } from "#src/management/acting.ts"
+import { answer } from "#src/management/answer.ts"
+import * as Surface from "#src/management/Surface.ts"
+import * as Acting from "./acting.ts"
+import { type CompressionChange, CompressionGroup } from "./api.ts"
+import { changed, issuesOf } from "./change.ts"
+import * as Preview from "./preview.ts"
+
+const viewOf = (settings: CompressionSettings) => ({ ...settings, ...Acting.neutral })
+
+const categoriesOf = (rules: ReadonlyArray<{ readonly category: string }>): ReadonlyArray<string> => [...new Set(rules.map(({ category }) => category))]
+
+const allPacks = packs.map(({ language, rules }) => ({ language, categories: categoriesOf(rules), ruleCount: rules.length }))
+const allRules = packs.flatMap(({ language, rules }) => rules.map((rule) => ({
+  language, name: rule.name, category: rule.category, context: rule.context, minIntensity: rule.minIntensity, pattern: rule.pattern, flags: rule.flags,
+  replacement: rule.replacement ?? null, replacementMap: rule.replacementMap ?? null
+})))
+
+/** Where the parts stand in a change of all settings. */
+const whole = { caveman: "cavemanConfig.", rtk: "rtkConfig." }
+const inConfig = { caveman: "config.cavemanConfig.", rtk: "config.rtkConfig." }
+
+const refused = (issues: ReadonlyArray<Refusal.FieldIssue>): Effect.Effect<void, Refusal.Refusal> => issues.length === 0 ? Effect.void : Effect.fail(Refusal.invalidFields(issues))
+
+/** A preview runs where requests are served, so it takes no more text than is read there. */
+const fits = (messages: ReadonlyArray<unknown>): Effect.Effect<void, Refusal.Refusal> => JSON.stringify(messages).length <= LARGE_BYTES
+  ? Effect.void
+  : Effect.fail(Refusal.invalidField("messages", `Send at most ${LARGE_BYTES} characters`))
+
+export const layer = HttpApiBuilder.group(Surface.make(CompressionGroup), "compression", Effect.fn(function*(handlers) {
+  const stored = yield* SettingObject.make(settingKey, compressionOf, changed)
+  const now = (yield* Clock.Clock).currentTimeMillisUnsafe
+  const put = (change: CompressionChange) => stored.put(change)
+  return handlers.handleAll({
+    settings: () => Effect.map(stored.get, viewOf),
+    changeSettings: ({ payload }) => answer(Effect.gen(function*() {
+      yield* refuseInert(Acting.compression, payload)
+      yield* refused(issuesOf(payload, whole))
+      return viewOf(yield* put(payload))
+    })),
+    preview: ({ payload: { config = {}, messages, mode } }) => answer(Effect.gen(function*() {
+      yield* refuseInert(Acting.compression, config)
+      yield* refused(issuesOf(config, inConfig))
+      yield* fits(messages)
+      return Preview.ofMessages(messages, mode, changed(yield* stored.get, config), now)
+    })),
+    languagePacks: () => Effect.succeed({ packs: allPacks }),
+    rules: () => Effect.succeed({ rules: allRules }),
+    caveman: () => Effect.map(stored.get, ({ cavemanConfig }) => cavemanConfig),
+    changeCaveman: ({ payload }) => answer(Effect.gen(function*() {
+      yield* refused(issuesOf({ cavemanConfig: payload }, { caveman: "", rtk: "" }))
+      return (yield* put({ cavemanConfig: payload })).cavemanConfig
+    })),
+    rtk: () => Effect.map(stored.get, ({ rtkConfig }) => rtkConfig),
+    changeRtk: ({ payload }) => answer(Effect.gen(function*() {
+      yield* refuseInert(Acting.rtkConfig, payload)
+      yield* refused(issuesOf({ rtkConfig: payload }, { caveman: "", rtk: "" }))
+      return (yield* put({ rtkConfig: payload })).rtkConfig
+    })),
+    filters: () => Effect.succeed({ filters }),
+    tryRtk: ({ payload: { command = null, config = {}, text } }) => answer(Effect.gen(function*() {
+      yield* refuseInert(Acting.rtkConfig, config)
+      yield* refused(issuesOf({ rtkConfig: config }, { caveman: "", rtk: "config." }))
+      return Preview.ofOutput(text, command, changed(yield* stored.get, { rtkConfig: config }).rtkConfig, now)
+    }))
+  })
+}))

@@ -1,0 +1,66 @@
+/** What compression does to given messages and outputs, for an operator who tries it. Pure. */
+import type { CompressionSettings, Mode } from "#schemas/words/Compression.ts"
+import * as Compress from "#src/compression/compress.ts"
+import * as Masking from "#src/compression/masking.ts"
+import * as Pieces from "#src/compression/pieces.ts"
+import * as Filters from "#src/compression/rtk/filters.ts"
+import * as Rtk from "#src/compression/rtk/rtk.ts"
+import type * as Validation from "#src/compression/validation.ts"
+import * as Texts from "#src/wire/json/texts.ts"
+import type { Preview } from "./api.ts"
+
+/** Kept pieces that are shown. */
+const mostShown = 200
+
+type Messages = Preview["original"]
+
+const percentOf = (before: number, after: number): number => before === 0 ? 0 : Math.round((before - after) / before * 1_000) / 10
+
+/** Tokens of both texts, and how many fewer there are. */
+const counted = (before: number, after: number) => ({ originalTokens: before, compressedTokens: after, tokensSaved: before - after, savingsPct: percentOf(before, after) })
+
+const validationOf = (errors: ReadonlyArray<string>) => ({ valid: errors.length === 0, errors, warnings: [], fallbackApplied: errors.length > 0 })
+
+/** The intensity of the rules in a plan. */
+const intensityOf = (plan: Compress.Plan | null): string | null => {
+  const step = plan?.steps.find(({ engine }) => engine === "caveman")
+  return step?.engine === "caveman" ? step.intensity ?? plan?.settings.cavemanConfig.intensity ?? null : null
+}
+
+const nothing = { techniques: [], removals: new Map<string, number>(), skipped: ["engine_disabled"], errors: [] }
+
+/** `now`: a clock, ms. */
+export const ofMessages = (messages: Messages, mode: Mode, settings: CompressionSettings, now: () => number): Preview => {
+  const begun = now()
+  const plan = Compress.planOf(mode, settings)
+  const { pieces } = Pieces.of("chat-completions", { messages })
+  const said = plan === null ? null : Compress.ofPieces(plan, pieces)
+  const changes = pieces.flatMap(({ path, text }, i) => said === null || said.texts[i] === text ? [] : [{ path, before: text, text: said.texts[i] as string }])
+  const tokens = said?.savings.originalTokens ?? pieces.reduce((sum, { text }) => sum + Compress.tokensOf(text), 0)
+  const report = said?.report ?? (mode === "off" ? { ...nothing, skipped: [] } : nothing)
+  const validation = validationOf([...new Set(report.errors)])
+  return {
+    original: messages, compressed: Texts.ofBody({ messages }, changes)["messages"] as Messages,
+    ...counted(tokens, said?.savings.compressedTokens ?? tokens), techniquesUsed: [...report.techniques], durationMs: now() - begun,
+    mode, intensity: intensityOf(plan), outputMode: "off", skippedReasons: [...report.skipped],
+    diff: changes.map(({ before, path, text }) => ({ path: path.join("."), before, after: text })),
+    preservedBlocks: changes.flatMap(({ text }) => Masking.mask(text, () => false)?.kept ?? []).slice(0, mostShown),
+    ruleRemovals: Array.from(report.removals, ([rule, count]) => ({ rule, count })), rulesApplied: [...report.removals.keys()],
+    validation, validationWarnings: validation.warnings, validationErrors: validation.errors, fallbackApplied: validation.fallbackApplied
+  }
+}
+
+/** `command` null: the output is known by its lines. */
+export const ofOutput = (text: string, command: string | null, config: CompressionSettings["rtkConfig"], now: () => number) => {
+  const begun = now()
+  const filter = command === null ? Filters.detected(text) : Filters.filterOf(command, text)
+  const isUsed = filter !== null && config.enabled && Rtk.allows(config, filter)
+  const said: { readonly text: string; readonly techniques: ReadonlyArray<string>; readonly validation: Validation.Validation } = isUsed
+    ? Rtk.shorten(text, filter, { config, intensity: config.intensity })
+    : { text, techniques: [], validation: { valid: true, errors: [] } }
+  return {
+    detection: { filterId: filter?.id ?? null, label: filter?.label ?? null, by: filter === null ? null : command === null ? "output" as const : "command" as const },
+    original: text, compressed: said.text, ...counted(Compress.tokensOf(text), Compress.tokensOf(said.text)), techniquesUsed: said.techniques, durationMs: now() - begun,
+    validation: validationOf(said.validation.errors)
+  }
+}
