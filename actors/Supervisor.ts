@@ -91,6 +91,7 @@ export const loops = {
   "model lists": fiber("requests", STEADY, "the model lists of provider nodes grow old"),
   "configuration file": fiber("requests", QUICK, "a SIGHUP is heard later"),
   "connection tests": fiber("requests", STEADY, "connections are not tested in the background"),
+  "connection days": fiber("requests", STEADY, "limits per day of connections count what this node settled"),
   "quota history": task("requests", STEADY, "quota readings are not stored"),
   "quota eviction": fiber("requests", STEADY, "old quota readings stay stored"),
   "journal delivery": fiber("accounting", STEADY, "usage rows wait in the journal"),

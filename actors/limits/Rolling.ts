@@ -68,8 +68,8 @@ export const take = (given: Rolling, n: number, now: number): readonly [RollingR
   return [{ type: "taken", count: free, slot }, free === 1 ? first : add(first, free - 1, slot + rolling.slotMs)]
 }
 
-/** When enough of the oldest slots will have left. */
-const freeAt = (rolling: Rolling, used: number, now: number): number => {
+/** When enough of the oldest slots will have left, ms since the epoch. `used`: what all of them count now. */
+export const freeAt = (rolling: Rolling, used: number, now: number): number => {
   let left = used
   for (const [, n, last] of rolling.slots) {
     left -= n

@@ -119,6 +119,17 @@ export interface KeyUse {
   readonly costUsd: number
 }
 
+/** What one connection used in one stretch of time, on all nodes. */
+export interface ConnectionUse {
+  readonly connectionId: string
+  /** Begin of the stretch and the newest start in it, ms since the epoch. */
+  readonly begin: number
+  readonly last: number
+  readonly requests: number
+  /** Input and output. */
+  readonly tokens: number
+}
+
 /** What a statistic looks at: attempts that started in [since, until]. */
 export interface UsageWindow {
   readonly since: number
@@ -269,6 +280,8 @@ export class UsageStore extends Context.Service<UsageStore, {
   ) => Effect.Effect<ReadonlyArray<UsageGroup>, StoreError>
   /** What a key used in attempts that started at `since` or later, by node and model. */
   readonly usedBy: (apiKeyId: string, since: number) => Effect.Effect<ReadonlyArray<KeyUse>, StoreError>
+  /** Attempts that started at `since` or later, in stretches of `slotMs` that begin at multiples of it; the oldest first. */
+  readonly connectionUse: (connectionIds: ReadonlyArray<string>, since: number, slotMs: number) => Effect.Effect<ReadonlyArray<ConnectionUse>, StoreError>
   /** Ten one-minute buckets that end at `now`, oldest first. */
   readonly lastMinutes: (now: number) => Effect.Effect<ReadonlyArray<UsageTotals>, StoreError>
   /** `starts`: beginnings of the slices, ms since the epoch, rising, the first at `since` or before. */

@@ -176,6 +176,7 @@ export class Try implements AttemptOwner {
     const { outcome } = row
     if (!end.opened) return row
     services.ledger.settle(row)
+    services.resilience.spent(target, row.tokensIn + row.tokensOut, at)
     services.telemetry.attemptSettled(row)
     for (const interceptor of inbound.interceptors) interceptor.attemptSettled(row)
     // Only the upstream's own error classes count for its health; a client that leaves never does.

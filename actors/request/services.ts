@@ -15,7 +15,7 @@ import type { RequestActor } from "./Request.ts"
 export interface Services {
   readonly ledger: Ledger["Service"]
   readonly upstream: Upstream["Service"]
-  readonly resilience: Pick<Resilience["Service"], "check" | "enter">
+  readonly resilience: Pick<Resilience["Service"], "check" | "enter" | "spent">
   /** Where a request waits whose only target has no place for it; absent = it is refused. */
   readonly turns?: Pick<Turns["Service"], "join" | "mayJoin">
   readonly credentials: Pick<Credentials["Service"], "peek" | "token">

@@ -156,7 +156,7 @@ const program = Effect.gen(function*() {
   const context = yield* Effect.context<never>()
   const metrics = new Metrics(context, () => true)
   const fork = Effect.runForkWith(context)
-  const free = { check: () => null, enter: () => ({ answered: () => {}, release: () => {} }), onFree: () => () => {}, health: (): never => { throw new Error("not asked") } }
+  const free = { check: () => null, enter: () => ({ answered: () => {}, release: () => {} }), onFree: () => () => {}, spent: () => {}, health: (): never => { throw new Error("not asked") } }
   const router = makeRouter({
     resilience: free, quotas: unknown, memory: new RouterMemory(), random: Math.random, snapshot, registry: Registry.builtin, noThinkingAliases: true, thinkingLevels: true, priceOf: () => ({ input: 0.15, output: 0.6 })
   })

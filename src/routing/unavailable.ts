@@ -122,7 +122,7 @@ const singleError = (model: string, skipped: ReadonlyArray<Skipped>, now: number
     return cooling(model, skipped, retryAfterSeconds)
   }
   if (isBusy(skipped)) {
-    return Errors.make("rate_limit_exceeded", `Every connection that serves '${model.slice(0, 200)}' is at its limit of concurrent calls.`, { retryAfterSeconds })
+    return Errors.make("rate_limit_exceeded", `Every connection that serves '${model.slice(0, 200)}' is at its limit of calls.`, { retryAfterSeconds })
   }
   return inactive(`No connection that serves '${model.slice(0, 200)}' may be used now.`, { skipped, refused: [] }, seconds)
 }
@@ -169,7 +169,7 @@ const comboError = ({ combo, refused, skipped }: EmptyPool & { readonly combo: C
   const { name } = combo
   const able = skipped.some(isOverflow) ? skipped.filter((one) => !isOverflow(one)) : skipped
   if (isBusy(able)) {
-    return Errors.make("rate_limit_exceeded", `Every target of combo '${name}' is at its limit of concurrent calls.`, { retryAfterSeconds: secondsUntil(skipped, now) ?? unknownWait })
+    return Errors.make("rate_limit_exceeded", `Every target of combo '${name}' is at its limit of calls.`, { retryAfterSeconds: secondsUntil(skipped, now) ?? unknownWait })
   }
   // The quota of every target is used up: that is a rate limit, whose end is known.
   if (all(able, "quota-exhausted")) return cooling(name, able, secondsUntil(skipped, now) ?? unknownWait)

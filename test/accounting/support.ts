@@ -68,6 +68,7 @@ export type Mood = "up" | "down" | "frozen" | "dying"
 export const storeOf = (insert: UsageStore["Service"]["insert"]): UsageStore["Service"] => ({
   insert,
   rows: () => Effect.die("not used"),
+  connectionUse: () => Effect.die("not used"),
   calls: () => Effect.die("not used"),
   facets: () => Effect.die("not used"),
   totals: () => Effect.die("not used"),

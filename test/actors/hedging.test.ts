@@ -133,6 +133,7 @@ const play = (world: World) => Effect.gen(function*() {
     credentials: { peek: () => null, token: () => Effect.die("not asked") },
     resilience: {
       check: () => null,
+      spent: () => undefined,
       enter: (target) => {
         if (scriptOf(target).kind === "busy") return resting
         passes++

@@ -61,7 +61,7 @@ const run = async (stream: boolean, broken: "start" | "write" | "end" | "respond
       },
       stats: () => []
     },
-    resilience: { check: () => null, enter: () => ({ answered: () => undefined, release: () => undefined }) },
+    resilience: { check: () => null, spent: () => undefined, enter: () => ({ answered: () => undefined, release: () => undefined }) },
     accounting: { cost: () => 0, estimate: () => 1 },
     telemetry: { requestStarted: () => undefined, attemptSettled: () => undefined, requestSettled: () => undefined, render: () => "" },
     limits: { timeouts: { connect: 0, headers: 0, firstEvent: 0, idle: 0, total: 0 }, maxAttempts: 3, drainForUsageMs: 0, pulse: { heartbeatMs: 0, earlyMs: 0 } },

@@ -257,13 +257,13 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
   "quota history": {
     world: "alone",
     act: async () => {
-      await alone.sim.rule({
-        match: { model: "metered" },
-        script: { headers: { "anthropic-ratelimit-unified-5h-utilization": "0.5", "anthropic-ratelimit-unified-5h-reset": String(Math.ceil(Date.now() / 1_000) + 3_600) } }
-      })
+      await alone.sim.rule({ match: { model: "metered" }, script: {
+        headers: { "anthropic-ratelimit-unified-5h-utilization": "0.5", "anthropic-ratelimit-unified-5h-reset": String(Math.ceil(Date.now() / 1_000) + 3_600) }
+      } })
       await chat("metered")
     }
   },
+  "connection days": always,
   "quota eviction": always,
   "cooldown records": {
     world: "alone",

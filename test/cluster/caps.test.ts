@@ -43,7 +43,26 @@ describe.skipIf(servers.missing !== null)("caps over several nodes", { timeout: 
     const most = Math.max(...entries.map((entry) => entries.filter((other) => other.at <= entry.at && (other.endedAt ?? Infinity) > entry.at).length))
     expect(most).toBeGreaterThan(2)
     expect(most).toBeLessThanOrEqual(4)
+  })
+
+  it("rpd 6 over two nodes: each has its part, 6 in all; the last node has what is left of the day", async () => {
+    const [first, second] = cluster.nodes as readonly [InProcess, InProcess]
+    const provider = await first.operator.createNode({ prefix: "daily", baseUrl: `${cluster.sim.url}/v1` })
+    const id = await first.operator.createConnection({ provider, apiKey: "credential-of-a-day", name: "daily" })
+    await first.operator.changeConnection(id, { rateLimitOverrides: { rpd: 6 } })
+    await converged(first)
+    const statuses = async (node: InProcess, calls: number) => {
+      const seen: Array<number> = []
+      for (let i = 0; i < calls; i++) seen.push((await cluster.chat(node, "daily/m")).status)
+      return seen
+    }
+    expect(await statuses(first, 5)).toEqual([200, 200, 200, 429, 429])
+    expect(await statuses(second, 2)).toEqual([200, 200])
     await second.close()
     await capOn(first, 4)
+    // Five of six are used: the node that is alone reads that from the ledger.
+    await expect.poll(async () => (await cluster.chat(first, "daily/m")).status, { timeout: 20_000 }).toBe(200)
+    expect(await statuses(first, 2)).toEqual([429, 429])
+    expect((await cluster.sim.entries({ model: "m" })).length).toBe(6)
   })
 })

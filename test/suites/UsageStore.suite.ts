@@ -210,6 +210,24 @@ export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
         assert.deepStrictEqual(yield* store.usedBy("nobody", since), [])
       }))
 
+    it.effect("what connections used is told in stretches of time, the oldest first, over all nodes", () =>
+      Effect.gen(function*() {
+        const store = yield* UsageStore
+        const since = 5_600_000
+        const use = (attemptId: string, startedAt: number, fields: Partial<LedgerRow> = {}) =>
+          ledgerRow({ attemptId, startedAt, connectionId: "c-use", nodeId: "n1", tokensIn: 3, tokensOut: 4, ...fields })
+        yield* store.insert([
+          use("cu-1", since - 1), use("cu-2", since), use("cu-3", since + 999, { nodeId: "n2", final: false }), use("cu-4", since + 1_000, { tokensIn: 0, tokensOut: 0 }),
+          use("cu-5", since + 2_500, { connectionId: "c-use-2" }), use("cu-6", since, { connectionId: "another" }), use("cu-7", since, { connectionId: null })
+        ])
+        assert.deepStrictEqual((yield* store.connectionUse(["c-use", "c-use-2"], since, 1_000)).map((row) => ({ ...row })), [
+          { connectionId: "c-use", begin: since, last: since + 999, requests: 2, tokens: 14 },
+          { connectionId: "c-use", begin: since + 1_000, last: since + 1_000, requests: 1, tokens: 0 },
+          { connectionId: "c-use-2", begin: since + 2_000, last: since + 2_500, requests: 1, tokens: 7 }
+        ])
+        assert.deepStrictEqual(yield* store.connectionUse([], since, 1_000), [])
+      }))
+
     it.effect("the last ten minutes are ten buckets, oldest first, each open at its start and closed at its end", () =>
       Effect.gen(function*() {
         const store = yield* UsageStore

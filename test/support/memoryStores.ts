@@ -8,7 +8,7 @@ import {
   AccessTokenStore, AuditStore, ComboMappingStore, ComboStore, ConnectionStore, CustomModelStore, DocumentStore, KeyStore, NodeStore, SessionStore
 } from "#actors/ports/Stores.ts"
 import { QuotaStore } from "#src/features/quotas/ports/QuotaStore.ts"
-import { type KeyUse, type UsageFilter, type UsageGroup, UsageStore, type UsageTotals } from "#actors/ports/UsageStore.ts"
+import { type ConnectionUse, type KeyUse, type UsageFilter, type UsageGroup, UsageStore, type UsageTotals } from "#actors/ports/UsageStore.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { AuditEntry } from "#schemas/records/AuditEntry.ts"
 import type { Combo, ComboMapping } from "#schemas/records/Combo.ts"
@@ -371,6 +371,18 @@ const usage = Layer.sync(UsageStore, () => {
         uses.set(name, { nodeId, provider, model, tokens: (known?.tokens ?? 0) + tokensIn + tokensOut, costUsd: (known?.costUsd ?? 0) + costUsd })
       }
       return Array.from(uses.values())
+    }),
+    connectionUse: (connectionIds, since, slotMs) => Effect.sync(() => {
+      const uses = new Map<string, ConnectionUse>()
+      for (const { connectionId, startedAt, tokensIn, tokensOut } of matching({ since })) {
+        if (connectionId === null || !connectionIds.includes(connectionId)) continue
+        const begin = startedAt - startedAt % slotMs
+        const known = uses.get(`${connectionId} ${begin}`)
+        uses.set(`${connectionId} ${begin}`, {
+          connectionId, begin, last: Math.max(known?.last ?? 0, startedAt), requests: (known?.requests ?? 0) + 1, tokens: (known?.tokens ?? 0) + tokensIn + tokensOut
+        })
+      }
+      return Array.from(uses.values()).sort((a, b) => a.begin - b.begin || orderOf(a.connectionId, b.connectionId))
     }),
     lastMinutes: (now) => Effect.sync(() => Array.from({ length: 10 }, (_, index) => {
       const end = now - (9 - index) * 60_000

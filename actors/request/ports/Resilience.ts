@@ -80,5 +80,7 @@ export class Resilience extends Context.Service<Resilience, {
    * `lastResort` (no other target is left) a soft block is passed over, because a guess must not refuse a whole model.
    */
   readonly enter: (target: Target, now: number, lastResort?: boolean, ownFailures?: OwnFailures | null) => Pass | Unavailable
+  /** A call that had a place is settled and used so many tokens, input and output. */
+  readonly spent: (target: Target, tokens: number, now: number) => void
   readonly health: (target: Target, now: number) => TargetHealth
 }>()("gateway/ports/Resilience") {}

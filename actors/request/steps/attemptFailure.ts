@@ -184,7 +184,7 @@ export const unavailable = (target: Target, reason: Unavailable["reason"], retry
       })
     case "connection-busy":
     case "model-busy":
-      return Errors.make("rate_limit_exceeded", `Every connection that serves '${model}' is at its limit of concurrent calls.`, { retryAfterSeconds })
+      return Errors.make("rate_limit_exceeded", `Every connection that serves '${model}' is at its limit of calls.`, { retryAfterSeconds })
     default:
       return Errors.make("model_cooldown", `Every connection that serves '${model}' is cooling down; the first is back in ${retryAfterSeconds} s.`, {
         retryAfterSeconds, extra: { model, reset_seconds: retryAfterSeconds, retry_after: retryAfterSeconds }

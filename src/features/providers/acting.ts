@@ -48,7 +48,7 @@ export const providerData: Rows = {
 const connectionRows: Rows = {
   ...connectionFields,
   ...actIn("src/features/resilience/local/rules.ts", "rateLimitOverrides.rpm", "rateLimitOverrides.minTime", "rateLimitOverrides.maxConcurrent", "rateLimitOverrides.maxWaitMs"),
-  ...lack("quotaRules", 0, "rateLimitOverrides.rpd", "rateLimitOverrides.tpm", "rateLimitOverrides.tpd"),
+  ...actIn("src/features/resilience/local/rules.ts", "rateLimitOverrides.rpd", "rateLimitOverrides.tpm", "rateLimitOverrides.tpd"),
   ...Object.fromEntries(Object.entries(providerData).map(([key, row]) => [`providerSpecificData.${key}`, row]))
 }
 

@@ -25,6 +25,7 @@ import { ProfileName } from "#schemas/records/ResilienceSettings.ts"
 import { marksOf } from "#src/features/resilience/ports/marks.ts"
 import { storedCooldown } from "#src/features/resilience/local/places.ts"
 import type { Outside } from "#src/features/resilience/ports/resilienceSettings.ts"
+import * as NodeVolumes from "#src/features/resilience/local/NodeVolumes.ts"
 import { Tables } from "#src/features/resilience/local/Tables.ts"
 import { WaitingRoom } from "#src/features/resilience/local/WaitingRoom.ts"
 
@@ -95,6 +96,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   }, {
     maxWaitMs: options.maxWaitMs, maxQueueDepth: options.maxQueueDepth, autoQueue: () => flags.isOn("RATE_LIMIT_AUTO_ENABLE"), nodes: () => nodes
   })
+  const used = NodeVolumes.make(configuration, tables)
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const room = new WaitingRoom(tables, {
     now,
@@ -159,12 +161,16 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     locked: (notice) => tables.receiveLockout(notice, now()),
     cleared: ({ connectionId, model, provider }) => void tables.clearLockouts(provider, model, connectionId, now())
   })
-  const quiet = configuration.onChange((snapshot) => tables.configured(snapshot))
+  const configured = (): void => {
+    tables.configured(configuration.current())
+    used.changed()
+  }
+  const quiet = configuration.onChange(configured)
   if (options.countNodes !== undefined) {
     const counted = Effect.map(options.countNodes, (count) => {
       if (count === nodes) return
       nodes = count
-      tables.configured(configuration.current())
+      configured()
     })
     // What cannot be counted now is as it was.
     fork(Supervisor.supervised("node count", Effect.andThen(Effect.ignore(counted), Effect.sleep(countEvery))))
@@ -176,7 +182,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   ))
 
   return Context.make(Resilience, {
-    check: tables.check, enter: tables.enter, health: tables.health
+    check: tables.check, enter: tables.enter, spent: used.spent, health: tables.health
   }).pipe(Context.add(ResilienceControl, {
     settings: () => tables.effective.settings,
     breakers: (at) => tables.breakers(at),
@@ -191,7 +197,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       return tables.clearLockouts(provider, model, connectionId, at)
     },
     resetPlaces: () => tables.resetPlaces()
-  }), Context.add(Turns, { join: room.join, mayJoin: room.mayJoin, pause: room.pause, close: room.close }))
+  }), Context.merge(used.context), Context.add(Turns, { join: room.join, mayJoin: room.mayJoin, pause: room.pause, close: room.close }))
 })
 
 export const layerWith = (options: Options) => Layer.effectContext(make(options))

@@ -1,7 +1,9 @@
 /** Breakers, cooldowns, lockouts and queues. */
+import * as Layer from "effect/Layer"
 import * as Feature from "#src/management/Feature.ts"
 import * as Acting from "./acting.ts"
 import { ResilienceGroup } from "./api.ts"
+import * as DayReadings from "./DayReadings.ts"
 import * as Http from "./http.ts"
 import * as NodeResilience from "./nodeResilience.ts"
 import { degradation } from "./degradation.ts"
@@ -9,7 +11,7 @@ import { degradation } from "./degradation.ts"
 export const resilience = Feature.make({
   name: "resilience",
   groups: [ResilienceGroup],
-  handlers: Http.layer,
+  handlers: Layer.merge(Http.layer, DayReadings.layer),
   acting: [Acting.resilience],
   degradation,
   shared: NodeResilience.layerOf

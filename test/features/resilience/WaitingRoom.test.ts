@@ -306,12 +306,12 @@ describe("the rules of a connection", () => {
   const section = { requestQueue: { concurrentRequests: 4, requestsPerMinute: 60, minTimeBetweenRequestsMs: 10 } }
 
   it("nothing bounds a connection by default", () => {
-    assert.deepStrictEqual(rulesOf(connection({ rateLimitProtection: false }), effective({})), { max: 0, pace: null, queue: null, executionMs: 0 })
-    assert.deepStrictEqual(rulesOf(connection({ rateLimitProtection: false }), effective(section)), { max: 0, pace: null, queue: null, executionMs: 0 })
+    assert.deepStrictEqual(rulesOf(connection({ rateLimitProtection: false }), effective({})), { max: 0, pace: null, volume: null, queue: null, executionMs: 0 })
+    assert.deepStrictEqual(rulesOf(connection({ rateLimitProtection: false }), effective(section)), { max: 0, pace: null, volume: null, queue: null, executionMs: 0 })
   })
 
   it("the section acts where the protection is on: by the connection's switch, or by the flag where there is a key", () => {
-    const expected = { max: 4, pace: { perMinute: 60, gapMs: 10 }, queue: { maxWaitMs: 15_000, depth: 0 }, executionMs: 0 }
+    const expected = { max: 4, pace: { perMinute: 60, gapMs: 10 }, volume: null, queue: { maxWaitMs: 15_000, depth: 0 }, executionMs: 0 }
     assert.deepStrictEqual(rulesOf(connection({ rateLimitProtection: true }), effective(section)), expected)
     const auto = { autoQueue: () => true }
     assert.deepStrictEqual(rulesOf(connection({ rateLimitProtection: false }), effective(section, auto)), expected)

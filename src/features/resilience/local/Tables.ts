@@ -46,6 +46,7 @@ export class Tables implements Keeper, Blocks.NodeState {
   /** Calls of providers without credentials, by provider. */
   private readonly bare = new Map<string, ConnectionPlace>()
   readonly gates = new Gates()
+  volumes: Blocks.NodeState["volumes"] = { fullOf: () => null }
   private readonly outside: ResilienceSettings.Outside
   /** Calls in flight on this node. */
   total = 0
@@ -309,11 +310,9 @@ export class Tables implements Keeper, Blocks.NodeState {
 
   clearLockouts(provider: string | null, model: string | null, connectionId: string | null, now: number): number {
     let count = 0
-    for (const places of [this.connections, this.bare]) {
-      for (const place of places.values()) {
-        if ((provider !== null && place.provider !== provider) || (connectionId !== null && place.id !== connectionId)) continue
-        count += place.clear(model, now)
-      }
+    for (const place of [...this.connections.values(), ...this.bare.values()]) {
+      if ((provider !== null && place.provider !== provider) || (connectionId !== null && place.id !== connectionId)) continue
+      count += place.clear(model, now)
     }
     this.stir()
     return count
@@ -322,8 +321,7 @@ export class Tables implements Keeper, Blocks.NodeState {
   resetPlaces(): void {
     this.slotEra++
     this.total = 0
-    for (const place of this.providers.values()) place.inFlight = 0
-    for (const places of [this.connections, this.bare]) for (const place of places.values()) place.inFlight = 0
+    for (const places of [this.providers, this.connections, this.bare]) for (const place of places.values()) place.inFlight = 0
     this.gates.clear()
     this.stir()
   }

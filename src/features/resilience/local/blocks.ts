@@ -12,12 +12,14 @@ import type { Lines } from "./lines.ts"
 import type { ConnectionPlace, ModelPlace, ProviderPlace } from "./places.ts"
 import * as Rests from "./rests.ts"
 import type { TargetRules } from "./rules.ts"
+import type { Volumes } from "./Volumes.ts"
 
 /** The tables of a node, as far as they block. */
 export interface NodeState {
   readonly effective: Effective
   readonly lines: Lines
   readonly gates: Pick<Gates, "isFull">
+  readonly volumes: Pick<Volumes, "fullOf">
   /** True while a waiter whose turn has come takes its place: the other waiters do not block it. */
   readonly admitting: boolean
   /** Calls in flight on this node. */
@@ -75,7 +77,11 @@ const behind = (node: NodeState, target: Target, connection: ConnectionPlace, no
 
 /** Caps and pacing. */
 const full = (node: NodeState, target: Target, provider: ProviderPlace, connection: ConnectionPlace, now: number): Unavailable | null => {
-  const { max, pace } = node.rulesFor(target, connection)
+  const { max, pace, volume } = node.rulesFor(target, connection)
+  if (volume !== null && connection.id !== null) {
+    const used = node.volumes.fullOf(connection.id, volume, connection.inFlight, now)
+    if (used !== null) return busy(`${used.limit} ${used.unit} are allowed on the connection.`, used.until)
+  }
   if (max > 0 && connection.inFlight >= max) return busy(`${max} calls at once are allowed on the connection.`)
   if (pace !== null) {
     const until = Pace.opensAt(connection.pace, pace, now)

@@ -58,7 +58,7 @@ interface Open {
   isDue: boolean
 }
 
-type Inner = Resilience["Service"]
+type Inner = Pick<Resilience["Service"], "check" | "enter" | "health">
 type Control = ResilienceControl["Service"]
 
 const isPass = (given: Pass | Unavailable): given is Pass => "release" in given

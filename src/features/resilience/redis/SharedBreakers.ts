@@ -75,7 +75,7 @@ export const make = Effect.fnUntraced(function*(nodeId: string) {
     gap: () => {}
   })
 
-  return Context.make(Resilience, { check: table.check, enter: table.enter, health: inner.health }).pipe(
+  return Context.make(Resilience, { check: table.check, enter: table.enter, spent: inner.spent, health: inner.health }).pipe(
     Context.add(ResilienceControl, { ...control, breakers: table.breakers, resetBreakers: table.reset })
   )
 })

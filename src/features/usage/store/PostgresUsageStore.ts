@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
-import { type KeyUse, type UsageFilter, type UsageGroup, UsageStore, type UsageTotals } from "#actors/ports/UsageStore.ts"
+import { type ConnectionUse, type KeyUse, type UsageFilter, type UsageGroup, UsageStore, type UsageTotals } from "#actors/ports/UsageStore.ts"
 import { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as Units from "#schemas/records/Units.ts"
 import * as Operation from "#src/platform/postgres/operation.ts"
@@ -156,6 +156,12 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
       run("usedBy", sql<KeyUse>`
         SELECT node_id AS "nodeId", provider, model, coalesce(sum(tokens_in + tokens_out), 0) AS tokens, coalesce(sum(cost_usd), 0) AS "costUsd"
         FROM usage WHERE api_key_id = ${apiKeyId} AND started_at >= ${Math.ceil(since)} GROUP BY node_id, provider, model`),
+    connectionUse: (connectionIds, since, slotMs) =>
+      run("connectionUse", connectionIds.length === 0 ? Effect.succeed([]) : sql<ConnectionUse>`
+        SELECT connection_id AS "connectionId", min(started_at) - min(started_at) % ${slotMs} AS begin, max(started_at) AS last,
+          count(*) AS requests, coalesce(sum(tokens_in + tokens_out), 0) AS tokens
+        FROM usage WHERE started_at >= ${Math.ceil(since)} AND ${sql.in("connection_id", connectionIds)}
+        GROUP BY connection_id, started_at / ${slotMs} ORDER BY begin, connection_id`),
     lastMinutes: (now) =>
       run("lastMinutes", Effect.gen(function*() {
         const start = Math.floor(now) - minutes * minute

@@ -32,6 +32,7 @@ export const of = ({ turns: _turns, ...services }: Services): Services => {
     },
     resilience: {
       check: (target, now) => resilience.check(target, now),
+      spent: resilience.spent,
       enter: (target, now, lastResort) => {
         const place = resilience.enter(target, now, lastResort)
         return "release" in place ? { answered: (at) => place.answered(at), release: (verdict, at) => place.release(heard(verdict), at) } : place

@@ -56,7 +56,7 @@ export const layer = Layer.effect(CurrentRouter, Effect.gen(function*() {
     withDraft: (draft) => makeRouter(options(drafted(draft))),
     rehearsal: (draft) => makeRouter({
       ...options(drafted(draft)), memory: new RouterMemory(), quotas: unknown,
-      resilience: { check: () => null, enter: resilience.enter, health: resilience.health }
+      resilience: { check: () => null, enter: resilience.enter, spent: resilience.spent, health: resilience.health }
     })
   }
 }))
