@@ -92,6 +92,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   "src/features/a2a": feature("a2a", [], ["@a2a-js/sdk", "@a2a-js/sdk/**"]),
   "src/features/auth": feature("auth"),
+  "src/features/backups": feature("backups"),
   "src/features/batches": feature("batches", ["files"]),
   "src/features/addresses": feature("addresses"),
   "src/features/bodies": feature("bodies"),

@@ -2,6 +2,7 @@
 import { a2a } from "#src/features/a2a/feature.ts"
 import { addresses } from "#src/features/addresses/feature.ts"
 import { auth } from "#src/features/auth/feature.ts"
+import { backups } from "#src/features/backups/feature.ts"
 import { batches } from "#src/features/batches/feature.ts"
 import { bodies } from "#src/features/bodies/feature.ts"
 import { cache } from "#src/features/cache/feature.ts"
@@ -45,6 +46,5 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 export const features = [
   auth, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, compression, addresses, guardrails, flags, limits, usage,
   bodies, quotas, health, capabilities, nodes, resilience, drills, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, reasoning, live,
-  responses, mcp, mcpServers,
-  a2a, files, batches, search, configFile, dashboard
+  responses, mcp, mcpServers, a2a, files, batches, search, configFile, backups, dashboard
 ] as const

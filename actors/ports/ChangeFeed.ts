@@ -41,4 +41,6 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
   readonly caughtUp: Effect.Effect<void>
   /** This node has committed a change: the others are notified at once. Never waits and never fails. */
   readonly announce: () => void
+  /** Everything may be different, as after a restore: every listener of this node reads its records again before this ends. */
+  readonly reread: Effect.Effect<void, StoreError>
 }>()("gateway/ports/ChangeFeed") {}

@@ -16,7 +16,7 @@ export const features = {
   answerGuardrails: feature("Guardrails of answers", "Answers pass unread."),
   assessment: feature("Assessment of models", "A connection is tested by name, and evals judge answers; models are not tried in rounds.", "/api/assess"),
   backgroundTasks: feature("Switches of background work", "Sweeps run in the gateway's processes; GATEWAY_DISABLE_BACKGROUND_SERVICES stops them."),
-  backups: feature("Backups and database settings", "Back up the Postgres database, or the data directory while the gateway is stopped.", "/api/db-backups", "/api/settings/database"),
+  backups: feature("Backups on a schedule, and database settings", "A backup is made when an operator asks for it, and before each restore.", "/api/settings/database"),
   capabilityChecks: feature("Checks before dispatch", "A model's capabilities are checked by its upstream; only its context window is checked before."),
   cloudSync: feature("Cloud synchronisation", "Nodes share records through Postgres; nothing is synchronised elsewhere.", "/api/sync/cloud", "/api/cloud/auth"),
   compression: feature("Further engines of compression", "The modes are off, lite, standard, rtk and stacked. There are no modes aggressive and ultra, no engines that ask a model, no filters and pipelines of an operator's own, and no shorter answers.", "/api/context/combos", "/api/context/analytics", "/api/analytics/compression"),

@@ -51,6 +51,13 @@ const changes = async (cluster: Cluster): Promise<void> => {
   await operator.call("PUT", "/api/models/alias", { alias: `short-${tag}`, model: "lab/m" })
   await everywhere(cluster, ask(`short-${tag}`), 200, "the alias")
 
+  // A restore changes everything at once.
+  const { bytes } = await operator.raw("GET", "/api/db-backups/export")
+  await operator.call("DELETE", `/api/models/alias?alias=short-${tag}`)
+  await everywhere(cluster, ask(`short-${tag}`), 404, "the alias's end")
+  expect((await operator.raw("POST", "/api/db-backups/import", bytes)).status).toBe(200)
+  await everywhere(cluster, ask(`short-${tag}`), 200, "the restored alias")
+
   await operator.setFlag("REQUIRE_API_KEY", "true")
   await everywhere(cluster, ask("lab/m"), 401, "the flag")
   const key = await operator.createKey(`key-${tag}`)

@@ -26,7 +26,8 @@ const world = Effect.gen(function*() {
     isBehind: () => false,
     stuck: () => null,
     caughtUp: Effect.void,
-    announce: () => undefined
+    announce: () => undefined,
+    reread: Effect.void
   })
   const built = yield* Layer.build(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" }).pipe(Layer.provide(Layer.merge(feed, LocalRecordLocks.layer)), Layer.provide(Layer.succeedContext(stores))))
   return { state, configuration: Context.get(built, Configuration), documents: Context.get(stores, DocumentStore) }

@@ -79,6 +79,7 @@ type Services = Layer.Success<ReturnType<typeof App.layer>>
 
 export interface InProcess {
   readonly url: string
+  readonly dataDir: string
   readonly operator: Operator
   /** Everything that the gateway's layer offers: stores, ledger, configuration. */
   readonly services: () => Context.Context<Services>
@@ -130,6 +131,7 @@ export const inProcess = async (options: Options = {}): Promise<InProcess> => {
     get url() {
       return url
     },
+    dataDir,
     operator,
     services: () => context,
     rows: (requestId) => Effect.runPromise(Effect.gen(function*() {

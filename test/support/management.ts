@@ -80,6 +80,7 @@ import * as MemoryStores from "./memoryStores.ts"
 import * as MemoryA2a from "./memoryA2a.ts"
 import * as CallBodies from "#src/features/bodies/CallBodies.ts"
 import { SimulatorFaults } from "#src/platform/configuration/SimulatorFaults.ts"
+import * as MemoryBackups from "./memoryBackups.ts"
 import * as MemoryBodies from "./memoryBodies.ts"
 import * as MemoryBatches from "./memoryBatches.ts"
 import * as MemoryFiles from "./memoryFiles.ts"
@@ -223,7 +224,7 @@ const base = (options: Options, dials: Dials) => {
     for (const [name, value] of Object.entries(options.settings ?? {})) yield* documents.put("setting", name, value)
   }))
   const credentials = { environment: options.environment ?? {}, registry: options.registry ?? builtin, publicUrl: `http://${HOST}` }
-  return Layer.mergeAll(RefreshSweep.layer(credentials), LocalQuotas.layer, MemoryMcpServers.surface, CallBodies.layer, MemoryKeptReasoning.layer).pipe(Layer.provideMerge(Layer.mergeAll(
+  return Layer.mergeAll(RefreshSweep.layer(credentials), LocalQuotas.layer, MemoryMcpServers.surface, MemoryBackups.surface, CallBodies.layer, MemoryKeptReasoning.layer).pipe(Layer.provideMerge(Layer.mergeAll(
     ConnectionCredentials.layer(credentials),
     OAuthSignIns.layer(credentials).pipe(Layer.provide(options.signIns ?? MemorySignInStore.layer)),
     CachedKeys.layer({ lookUpMs: 1_000 }),

@@ -124,7 +124,8 @@ export const make = Effect.fnUntraced(function*({ notifier, pollMs = POLL_MS, se
       // The own acknowledgement need not wait for the next look either.
       wake.openUnsafe()
       if (notifier !== null) runLog(notifier.notify)
-    }
+    },
+    reread: Effect.flatMap(store.version, (version) => Effect.forEach(listeners, (apply) => apply({ version, changes: null }), { discard: true }))
   }).pipe(Context.add(Nodes, { self, version: store.version, list: store.nodes }))
 })
 

@@ -1,0 +1,23 @@
+/** Backups of a gateway without a database: archives without rows, in a directory that goes with the scope. */
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { BackupRecords } from "#src/features/backups/BackupRecords.ts"
+import * as Backups from "#src/features/backups/Backups.ts"
+
+const records = Layer.succeed(BackupRecords, {
+  migrations: Effect.succeed([]),
+  dump: (_contents, take) => take({ table: "documents", columns: ["kind", "key", "value"], rows: [] }),
+  merge: () => Effect.void,
+  replace: (_pages, check) => check
+})
+
+export const surface = Layer.unwrap(Effect.map(
+  Effect.acquireRelease(
+    Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "gateway-backups-"))),
+    (dataDir) => Effect.sync(() => fs.rmSync(dataDir, { recursive: true, force: true }))
+  ),
+  (dataDir) => Backups.layer({ dataDir }).pipe(Layer.provide(records))
+))
