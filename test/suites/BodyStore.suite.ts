@@ -1,7 +1,7 @@
 import { assert, layer as withLayer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import { BodyStore, type SealedBodies } from "#src/features/bodies/BodyStore.ts"
+import { BodyStore, type SealedBodies } from "#src/features/bodies/ports/BodyStore.ts"
 
 const one = (id: string, createdAt: number, sealed = "12345"): SealedBodies => ({ id, createdAt, sealed })
 

@@ -1,7 +1,7 @@
 /** Sealed bodies of calls without a database. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { BodyStore, type SealedBodies } from "#src/features/bodies/BodyStore.ts"
+import { BodyStore, type SealedBodies } from "#src/features/bodies/ports/BodyStore.ts"
 
 const newestFirst = (a: SealedBodies, b: SealedBodies): number => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)
 

@@ -18,7 +18,7 @@ import * as Sweeps from "#actors/Sweeps.ts"
 import { settingDefaults } from "#schemas/settingDefaults.ts"
 import { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
 import * as Rounds from "#src/platform/structures/Rounds.ts"
-import { BodyStore, type SealedBodies } from "./BodyStore.ts"
+import { BodyStore, type SealedBodies } from "#src/features/bodies/ports/BodyStore.ts"
 import { Capture, type Sent } from "./Capture.ts"
 import * as Record from "./record.ts"
 

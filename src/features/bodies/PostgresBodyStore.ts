@@ -5,7 +5,7 @@ import * as Layer from "effect/Layer"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as Operation from "#src/platform/postgres/operation.ts"
 import { stored } from "#src/platform/postgres/text.ts"
-import { BodyStore, type SealedBodies } from "./BodyStore.ts"
+import { BodyStore, type SealedBodies } from "#src/features/bodies/ports/BodyStore.ts"
 
 const rowOf = ({ createdAt, id, sealed }: SealedBodies) => ({ id: stored(id), created_at: createdAt, bytes: sealed.length, sealed })
 
