@@ -124,6 +124,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/oauth": feature("oauth", ["providers", "resilience"], ["jose"]),
   "src/features/pricing": feature("pricing"),
   "src/features/providers": feature("providers", ["resilience"]),
+  "src/features/purges": feature("purges", ["bodies", "quotas"]),
   "src/features/quotas": feature("quotas", ["oauth", "resilience"]),
   "src/features/reasoning": feature("reasoning"),
   "src/features/resilience": feature("resilience", ["sessions"]),

@@ -57,8 +57,11 @@ export interface LimitSources {
 const usdWindowMinutes = 3 * 60
 const daySeconds = 86_400
 
+/** What of a key its limits are made of. */
+type LimitedKey = Pick<ApiKey, "id" | "policy" | "isPermanent">
+
 /** Null when nothing limits the key: its calls cost one look at this. */
-export const of = (key: ApiKey, sources: LimitSources): LimitRules | null => {
+export const of = (key: LimitedKey, sources: LimitSources): LimitRules | null => {
   const { policy } = key
   const amounts: Array<AmountRule> = []
   const usd = (quota: AmountRule["quota"], scope: string, interval: FixedWindow["interval"], minutes: number, limitUsd: number | null) => {
@@ -112,7 +115,7 @@ const withinOf = ({ scopeType, scopeValue }: TokenLimit, providerOf: LimitSource
     : (place) => place.model === scopeValue || (place.provider === provider && place.model === model)
 }
 
-const ratesOf = ({ policy }: ApiKey, defaultPerDay: number): ReadonlyArray<RateRule> => {
+const ratesOf = ({ policy }: LimitedKey, defaultPerDay: number): ReadonlyArray<RateRule> => {
   const pairs: Array<readonly [limit: number, seconds: number]> = []
   for (const { limit, window } of policy.rateLimits ?? []) pairs.push([limit, window])
   if (policy.maxRequestsPerMinute !== null && policy.maxRequestsPerMinute > 0) pairs.push([policy.maxRequestsPerMinute, 60])

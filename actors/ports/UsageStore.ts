@@ -264,6 +264,12 @@ export interface UsageTrend {
   readonly slices: ReadonlyMap<number, UsageSlice>
 }
 
+/** A key whose limits count what it used since a time, ms since the epoch. */
+export interface CountedKey {
+  readonly apiKeyId: string
+  readonly since: number
+}
+
 export class UsageStore extends Context.Service<UsageStore, {
   /** Inserts what is not there yet, keyed by attemptId; answers how many rows were new. All or nothing. Keep rows, not the list: it may be emptied after the answer. */
   readonly insert: (rows: ReadonlyArray<LedgerRow>) => Effect.Effect<number, StoreError>
@@ -304,4 +310,6 @@ export class UsageStore extends Context.Service<UsageStore, {
   /** Hours with attempts, oldest first. */
   readonly promptCacheHours: (window: UsageWindow) => Effect.Effect<ReadonlyArray<PromptCacheHour>, StoreError>
   readonly removeBefore: (time: number) => Effect.Effect<number, StoreError>
+  /** Removes attempts that started before `time`, but for those of a key from its `since` on; answers how many went. */
+  readonly removeBut: (time: number, kept: ReadonlyArray<CountedKey>) => Effect.Effect<number, StoreError>
 }>()("gateway/ports/UsageStore") {}

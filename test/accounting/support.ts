@@ -83,7 +83,8 @@ export const storeOf = (insert: UsageStore["Service"]["insert"]): UsageStore["Se
   promptCache: () => Effect.die("not used"),
   promptCacheWrites: () => Effect.die("not used"),
   promptCacheHours: () => Effect.die("not used"),
-  removeBefore: () => Effect.die("not used")
+  removeBefore: () => Effect.die("not used"),
+  removeBut: () => Effect.die("not used")
 })
 
 /** Rows by attempt id, and how many inserts named each: 1 everywhere means that nothing was even sent twice. */

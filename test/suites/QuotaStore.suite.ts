@@ -62,5 +62,17 @@ export const suite = (name: string, layer: Layer.Layer<QuotaStore>): void => {
       const [found] = yield* store.history({ connectionId, since: 0 })
       assert.deepStrictEqual(found, { ...kept({ ...given, connectionId, createdAt }, ["rawData"]), windowKey: asText(given.windowKey) })
     }), { arbitrary: { runs: 15 } })
+
+    it.effect("of the history the newest row of every window stays", () => Effect.gen(function*() {
+      const store = yield* QuotaStore
+      const given = [["5h", null, 1], ["5h", null, 3], ["5h", null, 2], ["5h", "m", 1], ["7d", null, 1]] as const
+      yield* store.insert(given.map(([windowKey, model, createdAt]) => row({ connectionId: "kept-1", windowKey, model, createdAt })))
+      yield* store.insert(Array.from({ length: 1_100 }, (_, createdAt) => row({ connectionId: "kept-2", createdAt })))
+      assert.isAtLeast(yield* store.removeHistory, 2 + 1_099)
+      assert.deepStrictEqual((yield* store.history({ connectionId: "kept-1", since: 0 })).map(({ createdAt, model, windowKey }) => [windowKey, model, createdAt]).sort(),
+        [["5h", null, 3], ["5h", "m", 1], ["7d", null, 1]])
+      assert.deepStrictEqual((yield* store.history({ connectionId: "kept-2", since: 0 })).map(({ createdAt }) => createdAt), [1_099])
+      assert.strictEqual(yield* store.removeHistory, 0)
+    }))
   })
 }

@@ -260,5 +260,23 @@ export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
         assert.isAtMost(Math.abs(costUsd - expected.costUsd), 0.5e-10 + Number.EPSILON * Math.abs(expected.costUsd))
         assert.deepStrictEqual(found.map((some) => ({ ...some })), [{ ...expected, costUsd }])
       }), { arbitrary: { runs: 25 } })
+
+    it.effect("everything goes but what a key's limits count, and what started later", () =>
+      Effect.gen(function*() {
+        const store = yield* UsageStore
+        const at = 5_000_000_000_000
+        yield* store.insert([
+          ...[at - 3, at - 2, at - 1, at].map((startedAt, index) => ledgerRow({ attemptId: `k-${index}`, nodeId: "kept", apiKeyId: "counted", startedAt })),
+          ledgerRow({ attemptId: "k-other", nodeId: "kept", apiKeyId: "free", startedAt: at - 1 }),
+          ledgerRow({ attemptId: "k-none", nodeId: "kept", apiKeyId: null, startedAt: at - 1 })
+        ])
+        for (let batch = 0; batch < 3; batch++) yield* store.insert(rows(700, `many-${batch}`, { nodeId: "many", startedAt: at - 10 }))
+        const left = Effect.map(store.rows({}), (found) => found.filter(({ nodeId }) => nodeId === "kept" || nodeId === "many").map(({ attemptId }) => attemptId).sort())
+        assert.isAtLeast(yield* store.removeBut(at, [{ apiKeyId: "counted", since: at - 2 }, { apiKeyId: "stranger", since: 0 }]), 2_103)
+        assert.deepStrictEqual(yield* left, ["k-1", "k-2", "k-3"])
+        assert.strictEqual(yield* store.removeBut(at, [{ apiKeyId: "counted", since: at - 2 }]), 0)
+        assert.isAtLeast(yield* store.removeBut(at, []), 2)
+        assert.deepStrictEqual(yield* left, ["k-3"])
+      }))
   })
 }

@@ -293,6 +293,12 @@ const quotas = Layer.sync(QuotaStore, () => {
       const before = rows.length
       rows = rows.filter(({ createdAt }) => createdAt >= time)
       return before - rows.length
+    }),
+    removeHistory: Effect.sync(() => {
+      const before = rows.length
+      const newest = new Map(newestFirst().reverse().map((row) => [JSON.stringify([row.connectionId, row.model, row.windowKey]), row]))
+      rows = rows.filter((row) => newest.get(JSON.stringify([row.connectionId, row.model, row.windowKey])) === row)
+      return before - rows.length
     })
   }
 })
@@ -399,6 +405,12 @@ const usage = Layer.sync(UsageStore, () => {
     ...statistics(() => matching({})),
     removeBefore: (time) => Effect.sync(() => {
       const old = Array.from(rows.values()).filter((row) => row.startedAt < time)
+      for (const row of old) rows.delete(row.attemptId)
+      return old.length
+    }),
+    removeBut: (time, kept) => Effect.sync(() => {
+      const since = new Map(kept.map((one) => [one.apiKeyId, one.since]))
+      const old = Array.from(rows.values()).filter((row) => row.startedAt < time && !(row.startedAt >= (since.get(row.apiKeyId ?? "") ?? Infinity)))
       for (const row of old) rows.delete(row.attemptId)
       return old.length
     })

@@ -40,7 +40,15 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
     removeBefore: (time) => Operation.removeAll(run("removeBefore", sql`
       DELETE FROM quota_snapshots WHERE seq IN
         (SELECT seq FROM quota_snapshots WHERE created_at < ${Math.ceil(time)} LIMIT ${Operation.REMOVED_AT_ONCE})
-      RETURNING 1`))
+      RETURNING 1`)),
+    removeHistory: Operation.removeAll(run("removeHistory", sql`
+      DELETE FROM quota_snapshots WHERE seq IN (
+        SELECT seq FROM quota_snapshots AS old WHERE EXISTS (
+          SELECT 1 FROM quota_snapshots AS newer
+          WHERE newer.connection_id = old.connection_id AND newer.model IS NOT DISTINCT FROM old.model AND newer.window_key = old.window_key
+            AND (newer.created_at, newer.seq) > (old.created_at, old.seq)
+        ) LIMIT ${Operation.REMOVED_AT_ONCE}
+      ) RETURNING 1`))
   })
 })
 

@@ -47,7 +47,7 @@ const make = Effect.fnUntraced(function*(options: Options = {}) {
   const unavailable = Effect.fail(new StoreError({ store: "QuotaStore", operation: "any", reason: "unavailable", message: "gone" }))
   const written: Array<ReadonlyArray<QuotaSnapshot>> = []
   const store = Layer.effect(QuotaStore, Effect.map(QuotaStore, (memory) => QuotaStore.of(options.broken === true
-    ? { insert: () => unavailable, latest: () => unavailable, history: () => unavailable, removeBefore: () => unavailable }
+    ? { insert: () => unavailable, latest: () => unavailable, history: () => unavailable, removeBefore: () => unavailable, removeHistory: unavailable }
     : {
       ...memory,
       insert: (rows) => Effect.suspend(() => {

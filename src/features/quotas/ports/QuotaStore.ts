@@ -22,4 +22,6 @@ export class QuotaStore extends Context.Service<QuotaStore, {
   readonly history: (query: QuotaHistory) => Op<ReadonlyArray<QuotaSnapshot>>
   /** Removes what is older than this time (ms since the epoch); answers how many rows went. */
   readonly removeBefore: (time: number) => Op<number>
+  /** Removes all but the newest row of every window; answers how many rows went. */
+  readonly removeHistory: Op<number>
 }>()("gateway/ports/QuotaStore") {}

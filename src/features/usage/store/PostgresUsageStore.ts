@@ -7,11 +7,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
-import { type ConnectionUse, type KeyUse, type UsageFilter, type UsageGroup, UsageStore, type UsageTotals } from "#actors/ports/UsageStore.ts"
+import { type ConnectionUse, type CountedKey, type KeyUse, type UsageFilter, type UsageGroup, UsageStore, type UsageTotals } from "#actors/ports/UsageStore.ts"
 import { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as Units from "#schemas/records/Units.ts"
 import * as Operation from "#src/platform/postgres/operation.ts"
 import * as Table from "#src/platform/postgres/Table.ts"
+import { stored } from "#src/platform/postgres/text.ts"
 import * as CallSearches from "./callSearches.ts"
 import * as UsageRow from "./usageRow.ts"
 import * as UsageStatistics from "./usageStatistics.ts"
@@ -132,6 +133,28 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
       (SELECT attempt_id FROM usage WHERE started_at < ${Math.ceil(time)} LIMIT ${Operation.REMOVED_AT_ONCE})
     RETURNING 1`))
 
+  /** One walk along the ids, so that what stays is looked at once. */
+  const removeBut = Effect.fnUntraced(function*(time: number, kept: ReadonlyArray<CountedKey>) {
+    const counted = JSON.stringify(kept.map(({ apiKeyId, since }) => ({ id: stored(apiKeyId), since: Math.ceil(since) })))
+    let removed = 0
+    let after = ""
+    for (;;) {
+      const [slice] = yield* run("removeBut", sql<{ readonly last: string | null; readonly gone: number }>`
+        WITH looked AS (
+          SELECT attempt_id, NOT EXISTS (
+            SELECT 1 FROM json_to_recordset(${counted}::text::json) AS k(id text, since bigint) WHERE k.id = u.api_key_id AND u.started_at >= k.since
+          ) AS goes
+          FROM (SELECT attempt_id, api_key_id, started_at FROM usage WHERE attempt_id > ${after} ORDER BY attempt_id LIMIT ${Operation.REMOVED_AT_ONCE}) AS u
+        ), gone AS (
+          DELETE FROM usage USING looked WHERE usage.attempt_id = looked.attempt_id AND looked.goes AND usage.started_at < ${Math.ceil(time)} RETURNING 1
+        )
+        SELECT (SELECT max(attempt_id) FROM looked) AS last, (SELECT count(*) FROM gone)::int AS gone`)
+      if (slice === undefined || slice.last === null) return removed
+      removed += slice.gone
+      after = slice.last
+    }
+  })
+
   return UsageStore.of({
     insert: (rows) => run("insert", insert(rows)),
     rows: (filter) =>
@@ -182,7 +205,8 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
     ...CallSearches.make(sql, run, columns, decodeAll),
     ...UsageStatistics.make(sql, run),
     ...UsageTrend.make(sql, run, sums),
-    removeBefore
+    removeBefore,
+    removeBut
   })
 })
 
