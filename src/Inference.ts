@@ -41,7 +41,7 @@ import type { Values } from "#src/platform/configuration/Settings.ts"
 
 /** In this order: what was answered before costs nothing, so it neither waits nor counts; what guardrails change, nothing behind them has seen otherwise. */
 const stages = Effect.all([
-  OwnStage.stage, LeasesStage.stage, GuardrailsStage.requests, ResponsesStage.stage, ResponsesStage.compaction, Repeats.idempotency, Repeats.caching, Searches.stage, LimitsStage.stage, Waits.stage, BodiesStage.stage, Effect.succeed(LeasesStage.fence)
+  OwnStage.stage, LeasesStage.stage, GuardrailsStage.requests, ResponsesStage.stage, ResponsesStage.compaction, Repeats.idempotency, Repeats.caching, Searches.stage, LimitsStage.stage, Waits.stage, BodiesStage.stage, GuardrailsStage.answers, Effect.succeed(LeasesStage.fence)
 ])
 
 const routes = ({ metricsAccess }: Values) => Effect.all([

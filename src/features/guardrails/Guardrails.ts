@@ -34,7 +34,11 @@ const rulesOf = (flags: Flags["Service"], { masksCredentials, threshold }: Optio
       "prompt-injection": reads ? modeIn(flags.value("INJECTION_GUARD_MODE")) : "off",
       "credential-masker": reads && masksCredentials ? "redact" : "off"
     },
-    answers: Rules.none.answers
+    answers: {
+      "pii-masker": flags.isOn("PII_RESPONSE_SANITIZATION") ? modeIn(flags.value("PII_RESPONSE_SANITIZATION_MODE")) : "off",
+      "prompt-injection": "off",
+      "credential-masker": masksCredentials ? "redact" : "off"
+    }
   }
   return Rules.isOn(rules.requests) || Rules.isOn(rules.answers) ? rules : Rules.none
 }

@@ -72,7 +72,7 @@ export const countsOf = (findings: ReadonlyArray<Finding>): Counts => {
 /** One guardrail's verdict; `find` is its finder. */
 export const verdictOf = (mode: Mode, threshold: Injection.Severity, text: string, find: (text: string) => ReadonlyArray<Finding>): Verdict => {
   if (mode === "off") return passed
-  const findings = ordered(find(text))
+  const findings = ordered(find(text), text)
   if (findings.length === 0) return passed
   const found = countsOf(findings)
   if (mode === "redact") return { outcome: "modify", found, text: masked(text, findings) }

@@ -1,6 +1,6 @@
 /**
- * Reads what users and tools say in each conversation before anything else sees it: a request is refused, changed, or only counted. While
- * nothing is switched on, a request costs one comparison.
+ * Reads what users and tools say in each conversation before anything else sees it, and what models answer before anything keeps it: a
+ * text is refused, changed, or only counted. While nothing is switched on, a request costs two comparisons.
  */
 import * as Effect from "effect/Effect"
 import { PublicError } from "#schemas/errors.ts"
@@ -9,6 +9,7 @@ import { Bodies } from "#src/inference/lane/services/Bodies.ts"
 import { Forks } from "#src/inference/lane/services/Forks.ts"
 import type { AdmittedCall, ConversationCall, Stage } from "#src/inference/lane/stages/Stages.ts"
 import * as Stages from "#src/inference/lane/stages/Stages.ts"
+import { GuardedClient } from "./answers/GuardedClient.ts"
 import { Guardrails } from "./Guardrails.ts"
 import * as Notes from "./Notes.ts"
 import { refusing, type Report } from "./Reading.ts"
@@ -25,7 +26,7 @@ interface Changed {
   readonly large?: Large
 }
 
-export const isConversation = (call: AdmittedCall): call is ConversationCall => call.codec !== null
+const isConversation = (call: AdmittedCall): call is ConversationCall => call.codec !== null
 
 export const requests = Effect.gen(function*() {
   const { rules, rulesFor } = yield* Guardrails
@@ -63,6 +64,25 @@ export const requests = Effect.gen(function*() {
       if (call.large !== undefined) return readLarge(guarded, call.large, own, next)
       const { changed, reports } = scan(own, call.codec.name, call.body, call.parsed)
       conclude(guarded, reports, changed === null ? null : { body: changed.bytes, parsed: changed.body }, next)
+    }
+  } satisfies Stage
+})
+
+/** In front of the client, behind everything that keeps answers: what guardrails change or block, nothing keeps otherwise. */
+export const answers = Effect.gen(function*() {
+  const { rules, rulesFor } = yield* Guardrails
+  const bodies = yield* Bodies
+  const { fork } = yield* Forks
+  const note = yield* Notes.make(fork)
+
+  return {
+    name: "guardrails of answers",
+    applies: (call) => rules() !== Rules.none && isConversation(call) && Rules.isOn(rules().answers),
+    run: (call, next) => {
+      const { client, codec, tags: { requestId } } = call
+      const { answers: modes } = rulesFor(call)
+      if (codec === null || !Rules.isOn(modes)) next(call)
+      else next({ ...call, client: new GuardedClient({ client, codec, modes, bodies, note, requestId }) })
     }
   } satisfies Stage
 })

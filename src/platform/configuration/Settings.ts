@@ -162,7 +162,7 @@ const variables = {
   initialPassword: secret("INITIAL_PASSWORD", `First management password, ${PASSWORD_MINIMUM} to ${PASSWORD_MAXIMUM} characters. Unset on a first start: generated and shown once.`, passwordRule),
   jwtSecret: secret("JWT_SECRET", `Key of the session cookie, at least ${JWT_SECRET_BYTES} bytes. Unset: derived from the master key.`, jwtSecretRule),
   inputSanitizerThreshold: choice("INPUT_SANITIZER_BLOCK_THRESHOLD", ["low", "medium", "high"], "high", "INJECTION_GUARD_MODE=block refuses what is at least so severe."),
-  masksCredentials: choice("CREDENTIAL_REDACTION_ENABLED", ["true", "false"], "false", "Keys and tokens in texts of requests are masked."),
+  masksCredentials: choice("CREDENTIAL_REDACTION_ENABLED", ["true", "false"], "false", "Keys and tokens in texts of requests and answers are masked."),
   secureCookie: choice("AUTH_COOKIE_SECURE", ["auto", "true", "false"], "auto", "Secure attribute of the session cookie; auto = under https."),
   gatewayApiKey: secret("GATEWAY_API_KEY", "A permanent API key with full inference access: visible ASCII characters, no spaces.", apiKeyRule),
   routerApiKey: secret("ROUTER_API_KEY", "The same under its older name.", apiKeyRule),

@@ -8,9 +8,9 @@ import * as Injection from "#src/features/guardrails/detection/injection.ts"
 import * as PersonalData from "#src/features/guardrails/detection/personalData.ts"
 import { growthOf } from "#test/support/late.ts"
 
-const personal = (text: string): string => masked(text, ordered(PersonalData.find(text)))
-const secret = (text: string): string => masked(text, ordered(Credentials.find(text)))
-const attempts = (text: string): ReadonlyArray<string> => ordered(Injection.find(text)).map((found) => `${found.type} ${(found as Injection.Attempt).severity}`)
+const personal = (text: string): string => masked(text, ordered(PersonalData.find(text), text))
+const secret = (text: string): string => masked(text, ordered(Credentials.find(text), text))
+const attempts = (text: string): ReadonlyArray<string> => ordered(Injection.find(text), text).map((found) => `${found.type} ${(found as Injection.Attempt).severity}`)
 
 describe("personal data", () => {
   it.each([

@@ -53,7 +53,7 @@ const closing = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y
 export const BLOCK_BEGINS = "-----BEGIN"
 const BLOCK_ENDS = "-----END"
 /** Longest line that begins or ends a block, characters. */
-export const BLOCK_LINE_MOST = 72
+export const BLOCK_LINE_MOST = 80
 /** A block without an end is at most this long, characters behind its first line. */
 export const BLOCK_MOST = 16_384
 
@@ -69,10 +69,11 @@ export const find = (text: string): ReadonlyArray<Finding> => {
   }
   bearer.lastIndex = 0
   for (let match = bearer.exec(text); match !== null; match = bearer.exec(text)) {
-    const start = match.index + match[0].length
-    let end = start
+    const [word] = match
+    let end = match.index + word.length
     while (end < text.length && isBearer.test(text[end] as string)) end++
-    found.push(ranging("bearer_token", start, end, text, bearerRun))
+    // The word stays, and is a part of the finding: a token alone looks like any other text.
+    found.push({ ...ranging("bearer_token", match.index, end, text, bearerRun), placeholder: word + placeholderOf("bearer_token") })
   }
   for (let at = text.indexOf(BLOCK_BEGINS); at !== -1; at = text.indexOf(BLOCK_BEGINS, at + 1)) {
     opening.lastIndex = at

@@ -1,4 +1,5 @@
 /** What a detector finds in a text, and the text with it replaced. Pure. */
+import { isWordCharacter } from "./characters.ts"
 
 export interface Finding {
   /** Offset of its first character. */
@@ -9,6 +10,8 @@ export interface Finding {
   readonly type: string
   /** What stands in its place. */
   readonly placeholder: string
+  /** It may as well begin later, but before this offset; absent: it begins where it does. */
+  readonly core?: number
   /** Set where more of the text may belong to it than there was to read. */
   readonly open?: Open
 }
@@ -16,15 +19,26 @@ export interface Finding {
 /** How a finding goes on behind the end of the text: while characters match, or up to the end of a block. */
 export type Open = { readonly kind: "run"; readonly of: RegExp } | { readonly kind: "block"; readonly left: number }
 
+/** What is left of it behind an offset: the same, less, or null for nothing. */
+export const behind = <F extends Finding>(finding: F, offset: number, text: string): F | null => {
+  if (finding.start >= offset) return finding
+  let start = offset
+  while (finding.core !== undefined && start < finding.core && !isWordCharacter(text.charCodeAt(start))) start++
+  return finding.core !== undefined && start < finding.core ? { ...finding, start } : null
+}
+
 /** By their starts, and of two that overlap the first one; of two with one start the longer one. */
-export const ordered = (found: ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
+export const ordered = <F extends Finding>(found: ReadonlyArray<F>, text: string): ReadonlyArray<F> => {
   if (found.length < 2) return found
+  const kept: Array<F> = []
   let last = 0
-  return found.toSorted((a, b) => a.start - b.start || b.end - a.end).filter(({ end, start }) => {
-    if (start < last) return false
-    last = end
-    return true
-  })
+  for (const finding of found.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
+    const left = behind(finding, last, text)
+    if (left === null) continue
+    kept.push(left)
+    last = left.end
+  }
+  return kept
 }
 
 /** The text with the findings replaced; they are ordered. */

@@ -56,7 +56,7 @@ const emailAt = (text: string, at: number): Finding | null => {
   // A quote or a full stop before it is no part of it.
   while (start < at && !isWordCharacter(text.charCodeAt(start))) start++
   const end = start === at ? -1 : domainEnd(text, at + 1)
-  return end === -1 ? null : finding("email", start, end)
+  return end === -1 ? null : { ...finding("email", start, end), core: at }
 }
 
 /** The end of the longest domain that begins here; -1 when there is none. */
