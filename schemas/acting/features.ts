@@ -38,7 +38,7 @@ export const features = {
   payloadRules: feature("Payload rules of the gateway", "Texts around the instructions and the thinking of models are settings; no other part of a body is changed by rules.", "/api/settings/payload-rules"),
   toolPolicy: feature("Policy of tools", "Tools are offered and called as clients and models say."),
   tunnels: feature("Tunnels and traffic interception", "No tunnel and no intercepting proxy is started.", "/api/tunnels/cloudflared", "/api/tunnels/ngrok"),
-  upkeep: feature("Upkeep over the API", "Locks of sign-ins end by themselves; the process log and variables are the operator's.", "/api/policies", "/api/settings/purge-logs", "/api/system/env/repair"),
+  upkeep: feature("Upkeep over the API", "The process log and the variables are the operator's.", "/api/settings/purge-logs", "/api/system/env/repair"),
   vendorClients: feature("Behaviour of single vendors and clients", "No traffic is shaped after a vendor's own client, and no free tier is rotated.")
 } as const satisfies Readonly<Record<string, ActingFeature>>
 

@@ -57,5 +57,21 @@ export const suite = (name: string, open: Effect.Effect<World, never, Scope>): v
       assert.deepStrictEqual(yield* times(store, address, ATTEMPTS_MAX), window)
       assert.isAbove((yield* times(store, address, 1))[0]?.waitMs ?? 0, 0)
     }))
+
+    it.effect("locked addresses are listed until their lock ends, by itself, by a success or by an operator", () => Effect.gen(function*() {
+      const { pass, store } = yield* open
+      const [first, second, third, free] = [freshAddress(), freshAddress(), freshAddress(), freshAddress()]
+      const listed = Effect.map(store.locked, (all) => [first, second, third, free].filter((one) => all.some(({ address }) => address === one)))
+      for (const address of [first, second, third]) yield* times(store, address, ATTEMPTS_MAX)
+      yield* times(store, free, ATTEMPTS_MAX - 1)
+      assert.deepStrictEqual(yield* listed, [first, second, third])
+      assert.deepStrictEqual([yield* store.unlock(first), yield* store.unlock(first), yield* store.unlock(free), yield* store.unlock("none")], [true, false, false, false])
+      yield* store.succeeded(second)
+      assert.deepStrictEqual(yield* listed, [third])
+      assert.deepStrictEqual(yield* times(store, first, 1), [goAhead])
+      assert.deepStrictEqual(yield* times(store, free, 1), [{ waitMs: 0, locks: true }])
+      yield* pass(LOCK_MS)
+      assert.isFalse(yield* store.unlock(third))
+    }))
   })
 }

@@ -9,6 +9,8 @@ import * as Http from "./http.ts"
 import { RegisteredKeysGroup } from "./issued/api.ts"
 import * as IssuedHttp from "./issued/http.ts"
 import * as RepositoryIssues from "./issued/RepositoryIssues.ts"
+import { LocksGroup } from "./locks/api.ts"
+import * as LocksHttp from "./locks/http.ts"
 import * as ManagedKeys from "./ManagedKeys.ts"
 import version11 from "./migrations/0011_issuers.ts"
 import * as PostgresKeyStore from "./PostgresKeyStore.ts"
@@ -17,8 +19,8 @@ import * as KeyDevices from "./KeyDevices.ts"
 
 export const keys = Feature.make({
   name: "keys",
-  groups: [KeysGroup, RegisteredKeysGroup],
-  handlers: Layer.provide(Layer.mergeAll(Http.layer, IssuedHttp.layer), ManagedKeys.layer),
+  groups: [KeysGroup, RegisteredKeysGroup, LocksGroup],
+  handlers: Layer.provide(Layer.mergeAll(Http.layer, IssuedHttp.layer, LocksHttp.layer), ManagedKeys.layer),
   stores: PostgresKeyStore.layer,
   migrations: { "11_issuers": version11 },
   acting: [Acting.apiKey],

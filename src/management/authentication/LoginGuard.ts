@@ -7,7 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
 import type { LoginVerdict } from "#actors/access/LoginBrake.ts"
-import { LoginAttempts } from "./LoginAttempts.ts"
+import type { StoreError } from "#actors/ports/StoreError.ts"
+import { type LockedAddress, LoginAttempts } from "./LoginAttempts.ts"
 import * as MemoryLoginAttempts from "./MemoryLoginAttempts.ts"
 
 /** Password hashes computed at once: scrypt takes 32 MiB and a core each. */
@@ -28,6 +29,10 @@ export class LoginGuard extends Context.Service<LoginGuard, {
   /** Counts an attempt and says whether it may go ahead. */
   readonly begin: (ip: string | null) => Effect.Effect<LoginVerdict>
   readonly succeeded: (ip: string | null) => Effect.Effect<void>
+  /** Addresses that are locked now, over all nodes; those that this node knows of when the others cannot be asked. */
+  readonly locked: Effect.Effect<ReadonlyArray<LockedAddress>>
+  /** Ends the lock of an address as `locked` spells it; false when it has none. */
+  readonly unlock: (address: string) => Effect.Effect<boolean, StoreError>
   /** Bounds the hashes computed at once. */
   readonly hashing: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }>()("gateway/http/LoginGuard") {}
@@ -40,6 +45,8 @@ export const make = Effect.gen(function*() {
     // Counted here, too: the node need not begin at nothing when the others go away.
     begin: (ip) => Effect.flatMap(own.begin(bucketOf(ip)), (alone) => shared.begin(bucketOf(ip)).pipe(Effect.catch(() => Effect.succeed(alone)))),
     succeeded: (ip) => Effect.andThen(own.succeeded(bucketOf(ip)), Effect.ignore(shared.succeeded(bucketOf(ip)))),
+    locked: shared.locked.pipe(Effect.catch(() => own.locked)),
+    unlock: (address) => Effect.zipWith(own.unlock(address), shared.unlock(address), (here, everywhere) => here || everywhere),
     hashing: (effect) => slots.withPermits(1)(effect)
   })
 })

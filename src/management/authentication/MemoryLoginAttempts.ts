@@ -3,7 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as LoginBrake from "#actors/access/LoginBrake.ts"
-import { LoginAttempts } from "./LoginAttempts.ts"
+import { type LockedAddress, LoginAttempts } from "./LoginAttempts.ts"
 
 const ADDRESSES_MAX = 10_000
 
@@ -19,6 +19,14 @@ export const make = Effect.map(Clock.Clock, (clock) => {
     }),
     succeeded: (address: string): Effect.Effect<void> => Effect.sync(() => {
       known.delete(address)
+    }),
+    locked: Effect.sync(() => {
+      const now = clock.currentTimeMillisUnsafe()
+      return Array.from(known, ([address, { lockedUntil }]): LockedAddress => ({ address, until: lockedUntil })).filter(({ until }) => until > now)
+    }),
+    unlock: (address: string): Effect.Effect<boolean> => Effect.sync(() => {
+      const state = known.get(address)
+      return state !== undefined && state.lockedUntil > clock.currentTimeMillisUnsafe() && known.delete(address)
     })
   }
 })
