@@ -78,6 +78,7 @@ export const loops = {
   "cache eviction": fiber("requests", STEADY, "expired answers stay in the durable cache"),
   "call bodies": fiber("requests", STEADY, "bodies of calls wait in memory, and further ones are not kept"),
   "sweep/call bodies": fiber("requests", STEADY, "bodies of calls stay stored beyond their hours"),
+  "compression statistics": fiber("requests", STEADY, "savings of compression wait to be stored"),
   "search statistics": fiber("requests", STEADY, "counts of searches wait to be stored"),
   "background responses": fiber("requests", STEADY, "responses in the background are made twice, or wait for a process that makes them"),
   "sweep/responses": fiber("requests", STEADY, "expired responses stay stored"),

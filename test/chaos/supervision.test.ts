@@ -163,12 +163,12 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
     works: async () => expect((await readPage()).status).toBe(200)
   },
   "cache writes": { world: "alone", act: () => chat("cached", { temperature: 0 }) },
+  "compression statistics": { world: "alone", act: () => alone.gateway.operator.call("PUT", "/api/settings/compression", { enabled: true, defaultMode: "lite" }).then(() => chat("compressed")) },
   "search statistics": {
     world: "alone",
     act: async () => {
-      const { sim, gateway } = alone
-      await gateway.operator.createConnection({ provider: "serper-search", apiKey: "search-credential-000001", providerSpecificData: { baseUrl: `${sim.url}/serper` } })
-      expect((await Http.send(gateway.url, { path: "/v1/search", body: { query: "counted" } })).status).toBe(200)
+      await alone.gateway.operator.createConnection({ provider: "serper-search", apiKey: "search-credential-000001", providerSpecificData: { baseUrl: `${alone.sim.url}/serper` } })
+      expect((await Http.send(alone.gateway.url, { path: "/v1/search", body: { query: "counted" } })).status).toBe(200)
     }
   },
   "cache eviction": always,

@@ -9,7 +9,10 @@ beforeAll(async () => {
   matrix = await startMatrix()
 })
 afterAll(() => matrix.close())
-afterEach(() => put({ enabled: false, defaultMode: "off", autoTriggerTokens: 0, comboOverrides: {}, cavemanConfig: { enabled: true, compressRoles: ["user"] } }))
+afterEach(() => put({
+  enabled: false, defaultMode: "off", autoTriggerMode: "lite", autoTriggerTokens: 0, comboOverrides: {}, preserveSystemPrompt: true,
+  cavemanConfig: { enabled: true, compressRoles: ["user"], skipRules: [], intensity: "full" }, rtkConfig: { disabledFilters: [] }
+}))
 
 const path = "/api/settings/compression"
 const put = (change: Record<string, unknown>) => matrix.gateway.operator.call<Record<string, unknown>>("PUT", path, change)
@@ -147,7 +150,6 @@ describe("compression of what a request says", () => {
     const body = { model: model.id, max_tokens: 9, system: own, messages: [{ role: "user", content: [marked] }, { role: "assistant", content: "Yes." }, { role: "user", content: long }] }
     await send({ path: "/v1/messages", body })
     expect(JSON.parse(await told(model.name))).toEqual({ ...body, model: model.name, messages: [body.messages[0], body.messages[1], { role: "user", content: short }] })
-    await put({ preserveSystemPrompt: true })
   })
 
   it("keeps every byte that is not of a text that it changes", async () => {
@@ -208,7 +210,7 @@ describe("the settings of compression", () => {
 
   it("are read with their defaults, and changed member by member", async () => {
     expect(await put({ enabled: true, cavemanConfig: { intensity: "ultra" } })).toEqual({
-      enabled: true, defaultMode: "off", autoTriggerMode: "stacked", autoTriggerTokens: 0, preserveSystemPrompt: true, comboOverrides: {},
+      enabled: true, defaultMode: "off", autoTriggerMode: "lite", autoTriggerTokens: 0, preserveSystemPrompt: true, comboOverrides: {},
       stackedPipeline: [{ engine: "rtk", intensity: "standard" }, { engine: "caveman", intensity: "full" }],
       cavemanConfig: { enabled: true, compressRoles: ["user"], skipRules: [], minMessageLength: 50, preservePatterns: [], intensity: "ultra" },
       rtkConfig: {
@@ -221,7 +223,6 @@ describe("the settings of compression", () => {
     expect(await matrix.gateway.operator.call("PUT", "/api/context/caveman/config", { intensity: "full", skipRules: ["please"] })).toMatchObject({ intensity: "full", skipRules: ["please"] })
     expect(await matrix.gateway.operator.call("PUT", "/api/context/rtk/config", { disabledFilters: ["ls"] })).toMatchObject({ enabled: true, disabledFilters: ["ls"] })
     expect(await matrix.gateway.operator.call("GET", path)).toMatchObject({ cavemanConfig: { intensity: "full", skipRules: ["please"] }, rtkConfig: { disabledFilters: ["ls"] } })
-    await put({ autoTriggerMode: "lite", cavemanConfig: { skipRules: [] }, rtkConfig: { disabledFilters: [] } })
   })
 
   it.each([
@@ -272,6 +273,27 @@ describe("the settings of compression", () => {
     expect(await attempt({ text: output })).toMatchObject({ detection: { ...found, by: "output" }, compressed: shortOutput })
     expect(await attempt({ text: output, command: "cat a" })).toMatchObject({ detection: { filterId: null, label: null, by: null }, compressed: output, tokensSaved: 0 })
     expect(await attempt({ text: output, command: "git status", config: { disabledFilters: ["git-status"] } })).toMatchObject({ detection: found, compressed: output })
+  })
+
+  it("are read by what they saved, by mode, engine and combo", async () => {
+    await put({ enabled: true, defaultMode: "standard" })
+    interface Analytics { readonly requests: number; readonly totalOriginalTokens: number; readonly totalSavings: number; readonly [breakdown: string]: unknown }
+    const read = (where = "/api/analytics/compression") => matrix.gateway.operator.call<Analytics>("GET", where)
+    const model = await matrix.model(familyOf("chat-completions"), "chat-completions", "saved")
+    const { id } = await matrix.gateway.operator.call<{ id: string }>("POST", "/api/combos", { name: "saving", models: [model.id] })
+    const before = await read()
+    const [tokens, fewer] = [Math.ceil(long.length / 4), Math.ceil(short.length / 4)]
+    await send(chat("combo/saving", long))
+    // A cached answer and a request without compression save nothing.
+    await send(chat("combo/saving", long), { "x-gateway-compression": "off" })
+    const after = await read()
+    const saved = { requests: 1, originalTokens: tokens, compressedTokens: fewer, tokensSaved: tokens - fewer, savingsPct: Math.round((tokens - fewer) / tokens * 1_000) / 10 }
+    expect([after.requests - before.requests, after.totalOriginalTokens - before.totalOriginalTokens, after.totalSavings - before.totalSavings]).toEqual([1, tokens, tokens - fewer])
+    expect(after["comboBreakdown"]).toMatchObject({ [id]: saved })
+    expect(Object.keys(after["modeBreakdown"] as object).includes("standard")).toBe(true)
+    expect(Object.keys(after["engineBreakdown"] as object).includes("caveman")).toBe(true)
+    for (const since of ["24h", "7d", "30d", "all"]) expect(await read(`/api/context/analytics?since=${since}`)).toEqual(after)
+    expect((await raw("GET", "/api/context/analytics?since=1h")).status).toBe(400)
   })
 
   it("list their languages, rules and filters", async () => {

@@ -9,6 +9,7 @@ import * as BodyStore from "./BodyStore.suite.ts"
 import * as ClusterStore from "./ClusterStore.suite.ts"
 import * as ComboMappingStore from "./ComboMappingStore.suite.ts"
 import * as ComboStore from "./ComboStore.suite.ts"
+import * as CompressionStatisticsStore from "./CompressionStatisticsStore.suite.ts"
 import * as ConnectionStore from "./ConnectionStore.suite.ts"
 import * as ConversationStore from "./ConversationStore.suite.ts"
 import * as CustomModelStore from "./CustomModelStore.suite.ts"
@@ -39,6 +40,7 @@ export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => 
   ClusterStore.suite(name, layer())
   ComboMappingStore.suite(name, layer())
   ComboStore.suite(name, layer())
+  CompressionStatisticsStore.suite(name, layer())
   ConnectionStore.suite(name, layer())
   ConversationStore.suite(name, layer())
   CustomModelStore.suite(name, layer())

@@ -87,6 +87,8 @@ import * as MemoryFiles from "./memoryFiles.ts"
 import * as MemoryMcp from "./memoryMcp.ts"
 import * as MemoryMcpServers from "./memoryMcpServers.ts"
 import * as Purges from "#src/features/purges/Purges.ts"
+import * as CompressionStatistics from "#src/features/compression/statistics/CompressionStatistics.ts"
+import * as MemoryCompressionStatistics from "./memoryCompressionStatistics.ts"
 import * as MemorySearchStatistics from "./memorySearchStatistics.ts"
 import * as SearchStatistics from "#src/features/search/statistics/SearchStatistics.ts"
 import * as MemoryWebhooks from "./memoryWebhooks.ts"
@@ -248,6 +250,7 @@ const base = (options: Options, dials: Dials) => {
     Layer.provideMerge(Layer.mergeAll(passwords, doubles(dials))),
     Layer.provideMerge(options.stores ?? MemoryStores.layer),
     Layer.provideMerge(Layer.provide(SearchStatistics.layer, MemorySearchStatistics.layer)),
+    Layer.provideMerge(Layer.provide(CompressionStatistics.layer, MemoryCompressionStatistics.layer)),
     Layer.provideMerge(Layer.merge(MemoryMcp.surface, MemoryA2a.surface)),
     Layer.provideMerge(MemoryBatches.surface),
     Layer.provideMerge(Layer.succeed(EnvironmentKeys, new Map())),

@@ -98,6 +98,22 @@ const RtkTried = Schema.Struct({
   original: Schema.String, compressed: Schema.String, ...measured, validation: Validation
 })
 
+const Saved = Schema.Struct({
+  requests: Schema.Int, originalTokens: Schema.Int, compressedTokens: Schema.Int, tokensSaved: Schema.Int, savingsPct: Schema.Finite
+})
+const breakdown = Schema.Record(Schema.String, Saved)
+/** Tokens are estimated: four bytes each. */
+const Analytics = Schema.Struct({
+  requests: Schema.Int, totalOriginalTokens: Schema.Int, totalCompressedTokens: Schema.Int, totalSavings: Schema.Int, savingsPct: Schema.Finite,
+  /** Requests of which a text failed its validation and was sent as it came. */
+  validationFallbacks: Schema.Int,
+  modeBreakdown: breakdown,
+  /** What an engine was given, and what it made of it. */
+  engineBreakdown: breakdown,
+  /** By combo id; `none` = requests without a combo. */
+  comboBreakdown: breakdown
+})
+
 /** How prompts are made shorter before they are sent, and what that does to a text. */
 export const CompressionGroup = HttpApiGroup.make("compression").add(
   HttpApiEndpoint.get("settings", "/api/settings/compression", { success: CompressionView })
@@ -106,6 +122,10 @@ export const CompressionGroup = HttpApiGroup.make("compression").add(
     .annotate(Access, writes).annotate(OpenApi.Summary, "Change the given fields of how prompts are made shorter"),
   HttpApiEndpoint.post("preview", "/api/compression/preview", { payload: NewPreview, success: Preview })
     .annotate(Access, writes).annotate(OpenApi.Summary, "What a mode does to messages; nothing is stored or sent"),
+  HttpApiEndpoint.get("analytics", "/api/analytics/compression", { success: Analytics })
+    .annotate(Access, reads).annotate(OpenApi.Summary, "What compression saved, by mode, engine and combo"),
+  HttpApiEndpoint.get("contextAnalytics", "/api/context/analytics", { query: { since: opt(Schema.Literals(["24h", "7d", "30d", "all"])) }, success: Analytics })
+    .annotate(Access, reads).annotate(OpenApi.Summary, "The same over a time (default: 24h), in whole hours"),
   HttpApiEndpoint.get("languagePacks", "/api/compression/language-packs", { success: Schema.Struct({ packs: Schema.Array(Pack) }) })
     .annotate(Access, reads).annotate(OpenApi.Summary, "Languages that have rules"),
   HttpApiEndpoint.get("rules", "/api/compression/rules", { success: Schema.Struct({ rules: Schema.Array(Rule) }) })

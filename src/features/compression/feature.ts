@@ -2,11 +2,19 @@
 import * as Feature from "#src/management/Feature.ts"
 import * as Acting from "./acting.ts"
 import { CompressionGroup } from "./api.ts"
+import { degradation } from "./degradation.ts"
 import * as Http from "./http.ts"
+import version46 from "./migrations/0046_compression.ts"
+import * as CompressionStatistics from "./statistics/CompressionStatistics.ts"
+import * as PostgresCompressionStatisticsStore from "./statistics/PostgresCompressionStatisticsStore.ts"
 
 export const compression = Feature.make({
   name: "compression",
   groups: [CompressionGroup],
   handlers: Http.layer,
-  acting: [Acting.compression, Acting.cavemanConfig, Acting.rtkConfig]
+  acting: [Acting.compression, Acting.cavemanConfig, Acting.rtkConfig],
+  degradation,
+  stores: PostgresCompressionStatisticsStore.layer,
+  services: () => CompressionStatistics.layer,
+  migrations: { "46_compression": version46 }
 })

@@ -14,6 +14,8 @@ import * as Acting from "./acting.ts"
 import { type CompressionChange, CompressionGroup } from "./api.ts"
 import { changed, issuesOf } from "./change.ts"
 import * as Preview from "./preview.ts"
+import * as Analytics from "./statistics/analytics.ts"
+import { CompressionStatistics } from "./statistics/CompressionStatistics.ts"
 
 const viewOf = (settings: CompressionSettings) => ({ ...settings, ...Acting.neutral })
 
@@ -29,6 +31,9 @@ const allRules = packs.flatMap(({ language, rules }) => rules.map((rule) => ({
 const whole = { caveman: "cavemanConfig.", rtk: "rtkConfig." }
 const inConfig = { caveman: "config.cavemanConfig.", rtk: "config.rtkConfig." }
 
+const HOUR_MS = 3_600_000
+const spans = { "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS, "all": Infinity } as const
+
 const refused = (issues: ReadonlyArray<Refusal.FieldIssue>): Effect.Effect<void, Refusal.Refusal> => issues.length === 0 ? Effect.void : Effect.fail(Refusal.invalidFields(issues))
 
 /** A preview runs where requests are served, so it takes no more text than is read there. */
@@ -39,6 +44,8 @@ const fits = (messages: ReadonlyArray<unknown>): Effect.Effect<void, Refusal.Ref
 export const layer = HttpApiBuilder.group(Surface.make(CompressionGroup), "compression", Effect.fn(function*(handlers) {
   const stored = yield* SettingObject.make(settingKey, compressionOf, changed)
   const now = (yield* Clock.Clock).currentTimeMillisUnsafe
+  const statistics = yield* CompressionStatistics
+  const analytics = (spanMs: number) => answer(Effect.map(Effect.suspend(() => statistics.since(Math.max(0, now() - spanMs))), Analytics.of))
   const put = (change: CompressionChange) => stored.put(change)
   return handlers.handleAll({
     settings: () => Effect.map(stored.get, viewOf),
@@ -53,6 +60,8 @@ export const layer = HttpApiBuilder.group(Surface.make(CompressionGroup), "compr
       yield* fits(messages)
       return Preview.ofMessages(messages, mode, changed(yield* stored.get, config), now)
     })),
+    analytics: () => analytics(spans.all),
+    contextAnalytics: ({ query: { since = "24h" } }) => analytics(spans[since]),
     languagePacks: () => Effect.succeed({ packs: allPacks }),
     rules: () => Effect.succeed({ rules: allRules }),
     caveman: () => Effect.map(stored.get, ({ cavemanConfig }) => cavemanConfig),

@@ -9,6 +9,7 @@ import { Shadows } from "#src/inference/conversations/ensembles/Shadows.ts"
 import { Inference } from "#src/inference/lane/services/Inference.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import { LaneOptions } from "#src/inference/lane/services/LaneOptions.ts"
+import { CompressionSavings } from "#src/inference/ports/CompressionSavings.ts"
 import { PreviousResponses } from "#src/inference/ports/PreviousResponses.ts"
 import { ServerTools } from "#src/inference/ports/ServerTools.ts"
 import { SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
@@ -42,6 +43,7 @@ export interface ConversationServices extends LaneServices {
   readonly thinkingRule: () => Thinking.ThinkingRule | null
   /** How prompts are made shorter; null = not at all (setting compression). */
   readonly compression: () => Effective.Rules | null
+  readonly savings: CompressionSavings["Service"]
 }
 
 export class Conversing extends Context.Service<Conversing, ConversationServices>()("gateway/conversations/Conversing") {}
@@ -83,6 +85,7 @@ export const layer = Layer.effect(Conversing, Effect.gen(function*() {
     tools: yield* ServerTools,
     toolLoopSteps: (yield* LaneOptions).toolLoopSteps,
     ...yield* PreviousResponses,
+    savings: yield* CompressionSavings,
     previousResponseId: () => {
       const mode = configuration.current().settings.get("responsesPreviousResponseIdMode")
       return mode === "keep" || mode === "strip" ? mode : "auto"

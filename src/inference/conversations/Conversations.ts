@@ -51,7 +51,7 @@ export const operation = (services: ConversationServices, { codec, compacts, end
     serve: (clientRequest, call, planned, waited) => {
       const { prompt, route: to } = planned
       const rules = services.compression()
-      if (rules !== null) prompt.shortening = shorteningOf(rules, clientRequest, call, planned)
+      if (rules !== null) prompt.shortening = shorteningOf(rules, services, clientRequest, call, planned)
       const tools = ToolLoop.wanted(clientRequest)
       if (tools !== undefined) return ToolLoop.begin(services, face, clientRequest, call, planned, tools, waited === undefined ? null : waited.since)
       if (Ensembles.isFor(to)) return Ensembles.begin(services, face, clientRequest, call, to, prompt, waited === undefined ? null : waited.since)
@@ -66,12 +66,14 @@ export const operation = (services: ConversationServices, { codec, compacts, end
 export const route = (services: ConversationServices, entry: ConversationEndpoint): DirectRoute => Lane.route(services, operation(services, entry))
 
 /** How the prompt is made shorter, as its client, its combo and its length say. */
-const shorteningOf = (rules: Effective.Rules, clientRequest: ClientRequest, { codec, key }: Stages.ConversationCall, { prompt, route: { combo, config } }: Planned): Shortening => {
+const shorteningOf = (
+  rules: Effective.Rules, { savings }: ConversationServices, clientRequest: ClientRequest, { codec, key }: Stages.ConversationCall, { prompt, route: { combo, config } }: Planned
+): Shortening => {
   const { header, plan } = Effective.of(rules, {
     header: clientRequest.header("x-gateway-compression"), allowed: key === null || key.policy.compressionEnabled, comboId: combo?.id ?? null,
     comboMode: config?.compressionMode ?? null, bytes: prompt.bytes
   })
-  return new PromptCompression(plan, header, codec.name, () => undefined)
+  return new PromptCompression(plan, header, codec.name, (saved, { mode }) => savings.note(mode, combo?.id ?? null, saved))
 }
 
 /** A combo's request with what else goes with it: copies for its shadows, a hand-off of its session. */
