@@ -94,6 +94,8 @@ export const loops = {
   "connection tests": fiber("requests", STEADY, "connections are not tested in the background"),
   "connection days": fiber("requests", STEADY, "limits per day of connections count what this node settled"),
   "quota history": task("requests", STEADY, "quota readings are not stored"),
+  "quota polls": fiber("requests", STEADY, "quotas are read from answers only"),
+  "quota polls elsewhere": fiber("requests", STEADY, "quotas that other nodes read are not known here"),
   "quota eviction": fiber("requests", STEADY, "old quota readings stay stored"),
   "journal delivery": fiber("accounting", STEADY, "usage rows wait in the journal"),
   "journal retention": fiber("accounting", STEADY, "old segments of the journal stay"),

@@ -141,6 +141,27 @@ export const ProviderOAuth = Schema.Struct({
 })
 export interface ProviderOAuth extends Schema.Schema.Type<typeof ProviderOAuth> {}
 
+const Place = Schema.String.check(Schema.isPattern(/^\$[.[]\S+$/))
+
+/**
+ * Where a vendor tells what is left of an account, asked by GET with the connection's key, and where in the JSON of its answer. Places are
+ * as in `$.data.limit_remaining`. Amounts are numbers or their digits, in the vendor's unit.
+ */
+export const ProviderQuota = Schema.Struct({
+  path: UrlPath,
+  windows: Schema.Array(Schema.Struct({
+    name: Schema.NonEmptyString,
+    remaining: Place,
+    /** Absent where an account has a balance and no limit. */
+    limit: Schema.optionalKey(Place),
+    /** Of the word daily, weekly or monthly: days, weeks and months begin at midnight UTC. */
+    resets: Schema.optionalKey(Place),
+    /** Of a boolean: false = nothing may be used, whatever remains. */
+    usable: Schema.optionalKey(Place)
+  })).check(Schema.isMinLength(1))
+})
+export interface ProviderQuota extends Schema.Schema.Type<typeof ProviderQuota> {}
+
 /**
  * One row of the provider registry: data only. Request URL = `baseUrl` + path; `{name}` in either is filled from the
  * connection's providerSpecificData (`{model}` from the request). An empty baseUrl is filled by the operator or at run time.
@@ -168,6 +189,7 @@ export const Provider = Schema.Struct({
   /** Where streaming uses another path than `chatPath`. */
   streamPath: Schema.optionalKey(UrlPath),
   modelsPath: Schema.NullOr(UrlPath),
+  quota: Schema.optionalKey(ProviderQuota),
   paths: Schema.optionalKey(Schema.Record(Schema.String, UrlPath)),
   authKinds: Schema.Array(Schema.Literals(["apikey", "oauth", "none"])).check(Schema.isMinLength(1)),
   category: ProviderCategory,

@@ -34,7 +34,6 @@ export const features = {
   privateModels: feature("Rules about which bare or non-public model is meant", "An unknown or ambiguous bare model id is refused, and public and private models are not distinguished."),
   promptCachePlanning: feature("Protection of cached prefixes in combos", "Use the strategy cache-optimized."),
   proxies: feature("Outbound proxies", "Upstreams are called directly; the usual proxy variables of the environment are not read.", "/api/v1/management/proxies", "/api/settings/proxy"),
-  quotaRefresh: feature("Reading quotas on a schedule", "Quota windows are read from the answers that pass."),
   payloadRules: feature("Payload rules of the gateway", "Texts around the instructions and the thinking of models are settings; no other part of a body is changed by rules.", "/api/settings/payload-rules"),
   toolPolicy: feature("Policy of tools", "Tools are offered and called as clients and models say."),
   tunnels: feature("Tunnels and traffic interception", "No tunnel and no intercepting proxy is started.", "/api/tunnels/cloudflared", "/api/tunnels/ngrok"),

@@ -12,11 +12,12 @@ export const QuotaSnapshot = Schema.Struct({
   isExhausted: Schema.Boolean,
   nextResetAt: Schema.NullOr(Schema.Int),
   windowDurationMs: Schema.NullOr(Schema.Int),
-  /** What the headers said beyond that: limit and remaining as counts, and whether it fills evenly. */
+  /** What was said beyond that: limit and remaining as counts, whether it fills evenly, and how long it counts without a reset, ms. */
   rawData: Schema.Struct({
     limit: Schema.NullOr(Schema.Finite),
     remaining: Schema.NullOr(Schema.Finite),
-    refills: Schema.Boolean
+    refills: Schema.Boolean,
+    believedMs: Schema.optionalKey(Schema.Int)
   }),
   createdAt: Schema.Int
 })

@@ -264,7 +264,7 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
     }
   },
   "connection days": always,
-  "quota eviction": always,
+  "quota polls": always, "quota polls elsewhere": shared, "quota eviction": always,
   "cooldown records": {
     world: "alone",
     act: async () => {

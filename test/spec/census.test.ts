@@ -102,6 +102,7 @@ describe("the census of upstream calls", () => {
       "src/features/bodies/Capture.ts": "stands in front of the port Upstream for an attempt, which has its row",
       "src/features/oauth/tokens/tokenEndpoint.ts": "tokens of connections, from a vendor's sign-in server",
       "src/features/providers/probe/UpstreamProviderProbe.ts": "an operator's check of a connection: its list of models, or one token where there is none",
+      "src/features/quotas/polls/QuotaPolls.ts": "what is left of a connection's account, from its vendor's own endpoint",
       "src/features/mcpServers/client/HttpTransport.ts": "tools of the operator's MCP servers, each call in the audit of tools",
       "src/features/files/stores/S3Client.ts": "files to and from the operator's own bucket",
       "src/features/keys/issued/RepositoryIssues.ts": "issues that clients reported, to the operator's own repository",

@@ -31,12 +31,14 @@ export const suite = (name: string, layer: Layer.Layer<QuotaStore>): void => {
         at({ remainingPercentage: 80, createdAt: 49_000 }), at({ remainingPercentage: 70 }),
         at({ model: "m", remainingPercentage: 60 }), at({ model: "m", windowKey: "7d", nextResetAt: 70_000 }),
         at({ windowKey: "over", nextResetAt: 65_000, createdAt: 49_000 }), at({ windowKey: "over", nextResetAt: 55_000 }),
-        at({ windowKey: "unknown", nextResetAt: null }), at({ windowKey: "old", createdAt: 40_000 })
+        at({ windowKey: "unknown", nextResetAt: null }),
+        at({ windowKey: "believed", nextResetAt: null, rawData: { limit: null, remaining: 7, refills: false, believedMs: 5_001 } }),
+        at({ windowKey: "believed no longer", nextResetAt: null, rawData: { limit: null, remaining: 7, refills: false, believedMs: 5_000 } }), at({ windowKey: "old", createdAt: 40_000 })
       ])
       const found = (yield* store.latest(55_000, 45_000)).filter(({ connectionId }) => connectionId === "l-1")
       assert.deepStrictEqual(
         found.map(({ model, remainingPercentage, windowKey }) => [model, windowKey, remainingPercentage]).sort(),
-        [[null, "5h", 70], ["m", "5h", 60], ["m", "7d", 42.5]].sort()
+        [[null, "5h", 70], [null, "believed", 42.5], ["m", "5h", 60], ["m", "7d", 42.5]].sort()
       )
       assert.deepStrictEqual((yield* store.latest(70_000, 45_000)).filter(({ connectionId }) => connectionId === "l-1"), [])
     }))

@@ -285,7 +285,7 @@ const quotas = Layer.sync(QuotaStore, () => {
         const key = JSON.stringify([row.connectionId, row.model, row.windowKey])
         if (row.createdAt >= since && !newest.has(key)) newest.set(key, row)
       }
-      return [...newest.values()].filter(({ nextResetAt }) => nextResetAt !== null && nextResetAt > now)
+      return [...newest.values()].filter(({ createdAt, nextResetAt, rawData }) => (nextResetAt ?? createdAt + (rawData.believedMs ?? -Infinity)) > now)
     }),
     history: ({ connectionId, limit = 10_000, since }) => Effect.sync(() => newestFirst()
       .filter((row) => row.createdAt >= since && (connectionId === undefined || row.connectionId === connectionId)).slice(0, limit)),

@@ -3,6 +3,7 @@
  * bounded in number; a failed one costs nothing but that row.
  */
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
@@ -11,6 +12,7 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import type { HeldReading, QuotaReading } from "#src/routing/ports/Quotas.ts"
 import { Quotas } from "#src/routing/ports/Quotas.ts"
+import { QuotaReadings } from "#src/features/quotas/ports/QuotaReadings.ts"
 import { QuotaStore } from "#src/features/quotas/ports/QuotaStore.ts"
 import { ResilienceControl } from "#src/features/resilience/ports/ResilienceControl.ts"
 import * as Headers from "./headers.ts"
@@ -32,6 +34,9 @@ const keptMs = 90 * dayMs
 const sweepEvery = "6 hours"
 /** Rows older than this hold no window that still runs, but for monthly ones. */
 const restoreMs = 32 * dayMs
+
+/** How far back rows of other nodes are looked for: a node that was away for longer reads them from their next rows. */
+const followMs = 600_000
 
 const none: ReadonlyArray<QuotaReading> = []
 
@@ -82,16 +87,22 @@ export const make = Effect.gen(function*() {
     fork(Supervisor.supervised("quota history", writer))
   }
 
-  // A store that cannot be read must not keep the node from starting: it begins without knowing.
-  const restored = yield* store.latest(now(), now() - restoreMs).pipe(
-    Effect.catch((error) => Effect.as(Effect.logWarning(`Quota windows were not restored: ${error.message}`), []))
+  const restore = (sinceMs: number) => store.latest(now(), now() - sinceMs).pipe(
+    Effect.map((rows) => {
+      for (const row of rows) {
+        if (!configuration.current().connectionById.has(row.connectionId)) continue
+        const reading = Snapshots.readingOf(row)
+        const key = keyOf({ connectionId: row.connectionId, model: row.model, reading })
+        const known = stored.get(key)
+        if (known !== undefined && known.seenAt >= reading.seenAt) continue
+        table.note(row.connectionId, row.model ?? "", [reading])
+        stored.set(key, reading)
+      }
+    }),
+    Effect.catch((error) => Effect.logWarning(`Quota windows were not read from the store: ${error.message}`))
   )
-  for (const row of restored) {
-    if (!configuration.current().connectionById.has(row.connectionId)) continue
-    const reading = Snapshots.readingOf(row)
-    table.note(row.connectionId, row.model ?? "", [reading])
-    stored.set(keyOf({ connectionId: row.connectionId, model: row.model, reading }), reading)
-  }
+  // A store that cannot be read must not keep the node from starting: it begins without knowing.
+  yield* restore(restoreMs)
 
   const quiet = configuration.onChange(({ connectionById }) => table.keep((id) => connectionById.has(id)))
   // Before the fibers of the set are interrupted: what was learned last is written, too, unless the store holds the stop up.
@@ -108,7 +119,16 @@ export const make = Effect.gen(function*() {
 
   const settings = () => control.settings().quotaPreflight
 
-  return Quotas.of({
+  const read = QuotaReadings.of({
+    note: (connectionId, readings) => {
+      if (!configuration.current().connectionById.has(connectionId)) return
+      table.note(connectionId, "", readings)
+      for (const reading of readings) keep({ connectionId, model: null, reading })
+    },
+    follow: restore(followMs)
+  })
+
+  return Context.make(QuotaReadings, read).pipe(Context.add(Quotas, {
     known: () => table.size > 0,
     windows: ({ connection, model }, at) => connection === null || table.size === 0 ? none : table.windows(connection.id, model, at),
     preflight: ({ connection, model }, at) => {
@@ -129,7 +149,7 @@ export const make = Effect.gen(function*() {
       const { cutoffPercent, warningPercent } = settings()
       return connection === undefined ? { cutoffPercent, warningPercent } : Preflight.limitsOf(connection, window, settings())
     }
-  })
+  }))
 })
 
-export const layer = Layer.effect(Quotas, make)
+export const layer = Layer.effectContext(make)

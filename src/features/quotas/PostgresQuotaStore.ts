@@ -28,7 +28,9 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
       sql`SELECT ${columns} FROM (
           SELECT DISTINCT ON (connection_id, model, window_key) * FROM quota_snapshots WHERE created_at >= ${Math.ceil(since)}
           ORDER BY connection_id, model, window_key, created_at DESC, seq DESC
-        ) AS newest WHERE next_reset_at > ${Math.floor(now)} LIMIT ${maxRows}`,
+        ) AS newest
+        WHERE next_reset_at > ${Math.floor(now)}
+          OR (next_reset_at IS NULL AND created_at + (raw_data->>'believedMs')::bigint > ${Math.floor(now)}) LIMIT ${maxRows}`,
       (rows) => Effect.forEach(rows, table.fromRow)
     )),
     history: ({ connectionId, limit = maxRows, since }) => run("history", Effect.flatMap(

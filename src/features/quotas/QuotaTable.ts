@@ -17,7 +17,7 @@ interface Account {
 
 const none: Readings = []
 
-const endOf = ({ resetsAt, seenAt }: QuotaReading): number => resetsAt ?? seenAt + believedMs
+const endOf = (reading: QuotaReading): number => reading.resetsAt ?? reading.seenAt + (reading.believedMs ?? believedMs)
 
 /** Newer readings of the same window take the place of older ones; an answer that was slow to end does not bring old news. */
 const merged = (known: Readings, news: Readings): Readings => {

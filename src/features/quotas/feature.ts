@@ -1,9 +1,11 @@
 /** What upstreams say is left of their quotas. */
+import * as Layer from "effect/Layer"
 import * as Feature from "#src/management/Feature.ts"
 import { QuotasGroup } from "./api.ts"
 import * as Http from "./http.ts"
 import * as LocalQuotas from "./LocalQuotas.ts"
 import version10 from "./migrations/0010_quota.ts"
+import * as QuotaPolls from "./polls/QuotaPolls.ts"
 import * as PostgresQuotaStore from "./PostgresQuotaStore.ts"
 
 export const quotas = Feature.make({
@@ -12,5 +14,5 @@ export const quotas = Feature.make({
   handlers: Http.layer,
   stores: PostgresQuotaStore.layer,
   migrations: { "10_quota": version10 },
-  services: () => LocalQuotas.layer
+  services: ({ databaseUrl }) => Layer.provideMerge(QuotaPolls.layer({ shared: databaseUrl !== null }), LocalQuotas.layer)
 })

@@ -27,6 +27,8 @@ export interface QuotaReading extends QuotaWindow {
   readonly remaining: number | null
   /** ms; null when unknown. */
   readonly lengthMs: number | null
+  /** How long it counts without a reset, ms; absent = a minute. */
+  readonly believedMs?: number
   /** ms since the epoch. */
   readonly seenAt: number
 }

@@ -13,6 +13,8 @@ export const isExhausted = ({ remainingPercent }: Pick<QuotaReading, "remainingP
 /** Whether a reading says something that the last stored one does not. */
 export const worthStoring = (last: QuotaReading | undefined, next: QuotaReading): boolean => {
   if (last === undefined || isExhausted(last) !== isExhausted(next)) return true
+  // What has no reset is forgotten by the other nodes unless it is stored again.
+  if (next.believedMs !== undefined && next.seenAt - last.seenAt >= next.believedMs / 2) return true
   if (Math.abs(last.remainingPercent - next.remainingPercent) < step) return false
   const isShort = next.resetsAt === null || next.resetsAt - next.seenAt < shortMs
   return !isShort || next.seenAt - last.seenAt >= shortEvery
@@ -29,7 +31,10 @@ export const rowOf = (provider: string, { connectionId, model, reading }: HeldRe
   isExhausted: isExhausted(reading),
   nextResetAt: whole(reading.resetsAt),
   windowDurationMs: whole(reading.lengthMs),
-  rawData: { limit: reading.limit, remaining: reading.remaining, refills: typeof reading.refillsFrom === "number" },
+  rawData: {
+    limit: reading.limit, remaining: reading.remaining, refills: typeof reading.refillsFrom === "number",
+    ...(reading.believedMs === undefined ? {} : { believedMs: reading.believedMs })
+  },
   createdAt: Math.round(reading.seenAt)
 })
 
@@ -43,7 +48,8 @@ export const readingOf = (row: QuotaSnapshot): QuotaReading => ({
   limit: row.rawData.limit,
   remaining: row.rawData.remaining,
   lengthMs: row.windowDurationMs,
-  seenAt: row.createdAt
+  seenAt: row.createdAt,
+  ...(row.rawData.believedMs === undefined ? {} : { believedMs: row.rawData.believedMs })
 })
 
 export type Trend = "improving" | "stable" | "declining"

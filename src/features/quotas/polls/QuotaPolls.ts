@@ -1,0 +1,125 @@
+/**
+ * Reads quotas from the vendors' own endpoints on a schedule: on one node, a few at a time, and stored for the others. Off until the
+ * setting `autoRefreshProviderQuota` is on. A reading that fails leaves what was known as it is.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Layer from "effect/Layer"
+import * as Random from "effect/Random"
+import * as Supervisor from "#actors/Supervisor.ts"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Flags } from "#actors/ports/Flags.ts"
+import { Placement } from "#actors/ports/Placement.ts"
+import { UrlGuard } from "#actors/ports/UrlGuard.ts"
+import { Upstream } from "#actors/request/ports/Upstream.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
+import { QuotaReadings } from "#src/features/quotas/ports/QuotaReadings.ts"
+import { builtin } from "#src/providers/Registry.ts"
+import * as UpstreamEndpoint from "#src/providers/upstreamEndpoint.ts"
+import * as Answers from "./answers.ts"
+import * as Due from "./due.ts"
+
+/** Between two looks for connections whose turn it is; on the other nodes, for what was stored. */
+const look = "5 seconds"
+/** Readings at once. */
+const parallel = 4
+/** Bytes of an answer that are read. */
+const ANSWER_MAX = 64 * 1024
+const timeouts = { connect: 5_000, headers: 10_000, firstEvent: 0, idle: 10_000, total: 12_000 }
+/** A reading without a reset counts at least so long, ms, and three intervals. */
+const believedMs = 3_600_000
+
+export interface Options {
+  /** Other nodes share the store. */
+  readonly shared: boolean
+}
+
+const make = Effect.fnUntraced(function*({ shared }: Options) {
+  const configuration = yield* Configuration
+  const flags = yield* Flags
+  const guard = yield* UrlGuard
+  const placement = yield* Placement
+  const readings = yield* QuotaReadings
+  const upstream = yield* Upstream
+  const inUse = Latch.makeUnsafe(false)
+  const last = new Map<string, Due.LastRead>()
+  /** Connections whose last reading failed, so that it is logged once. */
+  const failing = new Set<string>()
+
+  const everyMs = (): number | null => flags.isOn("GATEWAY_DISABLE_BACKGROUND_SERVICES") ? null : Due.intervalMs(configuration.current())
+
+  const send = (endpoint: UpstreamEndpoint.UpstreamEndpoint): Effect.Effect<string, string> => Effect.callback((resume) => {
+    const decoder = new TextDecoder()
+    let status = 0
+    let size = 0
+    let body = ""
+    const call = upstream.dispatch({ origin: endpoint.origin, path: endpoint.path, method: "GET", headers: endpoint.headers, body: null, timeouts, proxy: null }, {
+      onHead: (code) => {
+        status = code
+      },
+      onData: (chunk) => {
+        size += chunk.byteLength
+        if (size <= ANSWER_MAX) {
+          body += decoder.decode(chunk, { stream: true })
+          call.useful()
+          return
+        }
+        call.abort()
+        resume(Effect.fail(`the answer is larger than ${ANSWER_MAX} bytes`))
+      },
+      onEnd: () => resume(StatusReason.isOk(status) ? Effect.succeed(body + decoder.decode()) : Effect.fail(`the answer has status ${status}`)),
+      onFailure: (failure) => resume(Effect.fail(failure.message))
+    })
+    return Effect.sync(() => call.abort())
+  })
+
+  const read = Effect.fnUntraced(function*({ connection, quota, row }: Due.Pollable, interval: number) {
+    const endpoint = UpstreamEndpoint.ofProvider(row, connection, quota.path, "", null)
+    if ("_tag" in endpoint) return yield* Effect.fail(endpoint.message)
+    yield* Effect.mapError(guard.check(endpoint.origin, "provider"), ({ message }) => message)
+    const body = yield* send(endpoint)
+    const document = yield* Effect.try({ try: (): unknown => JSON.parse(body), catch: () => "the answer is no JSON" })
+    readings.note(connection.id, Answers.readingsOf(quota, document, yield* Clock.currentTimeMillis, Math.max(believedMs, 3 * interval)))
+  })
+
+  const poll = Effect.fnUntraced(function*(one: Due.Pollable, interval: number) {
+    const { id, provider } = one.connection
+    // Connections that were stored together are not read together for ever.
+    last.set(id, { at: yield* Clock.currentTimeMillis, part: 0.9 + 0.2 * (yield* Random.next) })
+    yield* Effect.matchEffect(read(one, interval), {
+      onSuccess: () => Effect.sync(() => void failing.delete(id)),
+      onFailure: (message) => {
+        if (failing.has(id)) return Effect.void
+        failing.add(id)
+        return Effect.annotateLogs(Effect.logWarning(`the quota of a connection was not read: ${message}`), { connectionId: id, provider })
+      }
+    })
+  })
+
+  const round = Effect.suspend(() => {
+    const interval = everyMs()
+    if (interval === null) return Effect.void
+    const all = Due.pollable(configuration.current(), builtin)
+    for (const id of last.keys()) {
+      if (all.some(({ connection }) => connection.id === id)) continue
+      last.delete(id)
+      failing.delete(id)
+    }
+    return Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      Effect.forEach(Due.due(all, last, interval, now), (one) => poll(one, interval), { concurrency: parallel, discard: true }))
+  })
+
+  /** No timer runs for what is not in use. */
+  const whileInUse = (work: Effect.Effect<void>) => Effect.andThen(inUse.await, Effect.andThen(work, Effect.sleep(look)))
+  const changed = (): void => {
+    if (everyMs() !== null && Due.pollable(configuration.current(), builtin).length > 0) inUse.openUnsafe()
+    else inUse.closeUnsafe()
+  }
+  changed()
+  yield* Effect.acquireRelease(Effect.sync(() => configuration.onChange(changed)), (quiet) => Effect.sync(quiet))
+  yield* placement.place("quota polls", Supervisor.supervised("quota polls", whileInUse(round)))
+  if (shared) yield* Supervisor.loop("quota polls elsewhere", whileInUse(readings.follow))
+})
+
+export const layer = (options: Options) => Layer.effectDiscard(make(options))
