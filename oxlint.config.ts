@@ -98,6 +98,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/bodies": feature("bodies"),
   "src/features/cache": feature("cache", [], ["msgpackr"]),
   "src/features/capabilities": feature("capabilities"),
+  "src/features/cliTools": feature("cliTools"),
   "src/features/combos": feature("combos"),
   "src/features/compliance": feature("compliance"),
   "src/features/compression": feature("compression", ["settings"]),

@@ -33,6 +33,7 @@ export const errorResponses = [
   errorAt(410, "The value existed once and cannot be recovered."),
   errorAt(413, "The body is larger than 1 MiB."),
   errorAt(415, "The body is not application/json."),
+  errorAt(422, "What is asked for cannot be done on this machine."),
   errorAt(429, "Too many attempts; see the Retry-After header."),
   errorAt(500, "Unexpected failure; the log holds the request id."),
   errorAt(503, "A store cannot be reached, or the gateway is starting or draining.")
@@ -107,6 +108,10 @@ export const payloadTooLarge = (limitBytes: number): Refusal =>
   new Refusal(413, "invalid_request", "payload_too_large", `The body is larger than ${limitBytes} bytes`, {
     headers: { connection: "close" }
   })
+
+/** The request is right, and what it asks for cannot be done here. */
+export const unprocessable = (message: string, options?: Options): Refusal =>
+  new Refusal(422, "invalid_request", "unprocessable", message, options)
 
 export const unsupportedMediaType = (message = "Send the body as content-type application/json"): Refusal =>
   new Refusal(415, "invalid_request", "unsupported_media_type", message)

@@ -14,7 +14,7 @@ const retryAfter = { "Retry-After": { description: "Seconds until a repetition m
 /** Names of shared responses by status. */
 const shared = {
   400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "Conflict", 410: "Gone", 413: "PayloadTooLarge",
-  415: "UnsupportedMediaType", 429: "TooManyRequests", 500: "InternalError", 502: "BadGateway", 503: "Unavailable"
+  415: "UnsupportedMediaType", 422: "Unprocessable", 429: "TooManyRequests", 500: "InternalError", 502: "BadGateway", 503: "Unavailable"
 } as const
 type Status = keyof typeof shared
 
@@ -27,6 +27,7 @@ export const sharedResponses: JsonObject = {
   Gone: error("The value existed once and cannot be recovered."),
   PayloadTooLarge: error("The body is larger than 1 MiB."),
   UnsupportedMediaType: error("The body is not application/json."),
+  Unprocessable: error("What is asked for cannot be done on this machine; `containerEphemeralTarget` says that its container would lose it."),
   TooManyRequests: error("Too many attempts.", retryAfter),
   InternalError: error("Unexpected failure; the log holds the request id."),
   BadGateway: error("The provider that was asked did not answer as it should."),
@@ -63,6 +64,11 @@ const special: Readonly<Record<string, ReadonlyArray<Status>>> = {
   "evals.run": [404, 409],
   "resilience.protect": [404],
   "usage.comboHealth": [404],
+  "cliTools.apply": [409, 422],
+  "cliTools.backUp": [404, 409, 422],
+  "cliTools.backups": [409],
+  "acp.add": [409],
+  "acp.remove": [404, 409],
   "a2a.send": [429],
   "a2a.cancel": [409]
 }

@@ -27,13 +27,20 @@ export interface Place {
   readonly home: string
 }
 
+export interface Prepared {
+  readonly args: ReadonlyArray<string>
+  readonly environment: Readonly<Record<string, string>>
+  /** In place of this Node. */
+  readonly program?: string
+}
+
 export interface Agent {
   readonly name: string
   readonly faces: ReadonlyArray<FormatName>
   /** The tool that writes a file, with its arguments. */
   readonly write: (file: string, content: string) => { readonly name: string; readonly arguments: Readonly<Record<string, string>> }
   /** Prepares the home; answers the command line and the environment. */
-  readonly prepare: (place: Place, prompt: string) => { readonly args: ReadonlyArray<string>; readonly environment: Readonly<Record<string, string>> }
+  readonly prepare: (place: Place, prompt: string) => Prepared | Promise<Prepared>
 }
 
 const file = (home: string, name: string, content: unknown): void => {
@@ -41,7 +48,10 @@ const file = (home: string, name: string, content: unknown): void => {
   fs.writeFileSync(path.join(home, name), JSON.stringify(content))
 }
 
-const script = (...parts: ReadonlyArray<string>): string => path.join(modules, ...parts)
+/** Where the agents' commands are. */
+export const commands = path.join(modules, ".bin")
+
+export const script = (...parts: ReadonlyArray<string>): string => path.join(modules, ...parts)
 
 const piFaces = {
   "chat-completions": { api: "openai-completions", base: "/v1" },
@@ -156,10 +166,10 @@ export const run = async (agent: Agent, place: Place, prompt: string): Promise<R
   })
   await new Promise<void>((resolve) => mayIsolate ? bridge.listen(socket, resolve) : bridge.listen(0, "127.0.0.1", resolve))
   const url = mayIsolate ? place.url : `http://127.0.0.1:${(bridge.address() as net.AddressInfo).port}`
-  const { args, environment } = agent.prepare({ ...place, url }, prompt)
+  const { args, environment, program = process.execPath } = await agent.prepare({ ...place, url }, prompt)
   const command = mayIsolate
-    ? ["unshare", "-n", "sh", "-c", "ip link set lo up && exec \"$@\"", "sh", process.execPath, path.join(directory, "relay.mjs"), socket, port, process.execPath, ...args]
-    : [process.execPath, ...args]
+    ? ["unshare", "-n", "sh", "-c", "ip link set lo up && exec \"$@\"", "sh", process.execPath, path.join(directory, "relay.mjs"), socket, port, program, ...args]
+    : [program, ...args]
   const child = spawn(command[0] as string, command.slice(1), {
     cwd: path.join(home, "work"),
     stdio: ["ignore", "pipe", "pipe"],

@@ -8,6 +8,7 @@ import type * as SchemaAST from "effect/SchemaAST"
 import { featureNames, features } from "#schemas/acting/features.ts"
 import type { Table } from "#src/management/acting/ActingTable.ts"
 import { cacheConfig } from "#src/features/cache/acting.ts"
+import { application } from "#src/features/cliTools/acting.ts"
 import { combo, mapping } from "#src/features/combos/acting.ts"
 import { apiKey } from "#src/features/keys/acting.ts"
 import { budget, tokenLimit } from "#src/features/limits/acting.ts"
@@ -16,6 +17,7 @@ import { resilience } from "#src/features/resilience/acting.ts"
 import { settings } from "#src/features/settings/acting.ts"
 import { webhook } from "#src/features/webhooks/acting.ts"
 import { BudgetInput, TokenLimitInput } from "#src/features/limits/api.ts"
+import { Application } from "#src/features/cliTools/api.ts"
 import { CacheConfigChange } from "#src/features/cache/api.ts"
 import { ComboChange, MappingChange, NewCombo, NewMapping } from "#src/features/combos/api.ts"
 import { PolicyInput } from "#src/features/keys/api.ts"
@@ -85,6 +87,7 @@ const inputs: ReadonlyArray<readonly [Table, ReadonlyArray<Schema.Top>]> = [
   [cavemanConfig, [CavemanChange]],
   [rtkConfig, [RtkChange]],
   [cacheConfig, [CacheConfigChange]],
+  [application, [Application]],
   [resilience, [ResilienceChange]],
   [apiKey, [PolicyInput]],
   [connection, [NewConnection, ConnectionChange]],
@@ -214,7 +217,7 @@ const otherThan = (neutral: Schema.Json, field: string): unknown => {
 }
 
 const special: Readonly<Record<string, unknown>> = {
-  mcpTransport: "sse", comboConfigMode: "expert", intentSimpleMaxWords: 7, modelsDevSyncInterval: 3_600, skillsProvider: "skillsmp", customAgents: [{ id: "x" }],
+  mcpTransport: "sse", comboConfigMode: "expert", intentSimpleMaxWords: 7, modelsDevSyncInterval: 3_600, skillsProvider: "skillsmp",
   streamDefaultMode: "json", globalPriority: 2, dailyQuotaResetHour: 3, iconUrl: "https://icons.test/a.png", dailyQuotaResetTimezone: "Europe/Berlin", isFree: true,
   targetFormat: "claude", preserveOpenAIDeveloperRole: true, upstreamHeaders: { "x-a": "b" }, fetchBackend: "jina", dimensions: "512",
   fallbackCompressionMode: "full", useUpstream429BreakerHints: true, models: { m: { block: ["a"] } }
@@ -265,7 +268,8 @@ describe("a field that does not act", () => {
         { method: "POST", path: "/api/combos", body: { name: "another" }, read: "/api/combos" }
       ]],
       [compression, [{ method: "PUT", path: "/api/settings/compression", body: { enabled: false }, read: "/api/settings/compression" }]],
-      [rtkConfig, [{ method: "PUT", path: "/api/context/rtk/config", body: { enabled: true }, read: "/api/context/rtk/config" }]]
+      [rtkConfig, [{ method: "PUT", path: "/api/context/rtk/config", body: { enabled: true }, read: "/api/context/rtk/config" }]],
+      [application, [{ method: "POST", path: "/api/cli-tools/apply", body: { tool: "codex", baseUrl: "http://localhost:1", apiKey: "k", model: "a/b" }, read: "/api/cli-tools/status?tool=codex" }]]
     ]
     const tried = new Set<string>()
     for (const [table, calls] of writings) {

@@ -5,7 +5,7 @@
 import type { FamilyName, FormatName } from "#schemas/wire/conversation.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import type { TruthEntry, Script } from "#src/simulator/Simulator.ts"
-import { inProcess, type InProcess } from "./gateway.ts"
+import { inProcess, type InProcess, type Options } from "./gateway.ts"
 import { eventually } from "./operator.ts"
 import { seen, type Seen } from "./upstreamBodies.ts"
 import { type Sim, startSim } from "./sim.ts"
@@ -70,9 +70,9 @@ export interface Matrix {
   readonly close: () => Promise<void>
 }
 
-export const startMatrix = async (environment: Readonly<Record<string, string>> = {}): Promise<Matrix> => {
+export const startMatrix = async (environment: Readonly<Record<string, string>> = {}, options: Pick<Options, "machine"> = {}): Promise<Matrix> => {
   const sim = await startSim({ models: { "*": {} } })
-  const gateway = await inProcess({ environment: { GATEWAY_ALLOW_LOCAL_PROVIDER_URLS: "true", ...environment } })
+  const gateway = await inProcess({ environment: { GATEWAY_ALLOW_LOCAL_PROVIDER_URLS: "true", ...environment }, ...options })
   const { operator } = gateway
   await operator.letFailuresPass()
   const providers = new Map<string, string>()

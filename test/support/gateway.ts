@@ -25,6 +25,7 @@ import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as App from "#src/App.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import * as Settings from "#src/platform/configuration/Settings.ts"
+import { Machine } from "#src/features/cliTools/Machine.ts"
 import * as Spool from "#src/platform/spool/Spool.ts"
 import * as Log from "#src/platform/telemetry/Log.ts"
 import * as Http from "./http.ts"
@@ -39,6 +40,8 @@ export interface Options {
   /** Sees the rounds of the loops of a gateway in this process. */
   /** What lies between the gateway and the media that requests name. */
   readonly network?: MediaFetch.Network
+  /** Home and PATH of the coding agents that the gateway finds. */
+  readonly machine?: Machine
   /** What keeps the files of uploads. */
   readonly disks?: (directory: string) => Spool.CountedDisk
   readonly probe?: Context.Service.Shape<typeof Supervisor.Probe>
@@ -113,6 +116,7 @@ export const inProcess = async (options: Options = {}): Promise<InProcess> => {
       Effect.provideService(Metric.MetricRegistry, new Map()),
       Effect.provideService(Supervisor.Probe, options.probe ?? null),
       options.disks === undefined ? (built) => built : Effect.provideService(Spool.Disks, options.disks),
+      options.machine === undefined ? (built) => built : Effect.provideService(Machine, options.machine),
       options.network === undefined ? (built) => built : Effect.provideService(MediaFetch.Network, options.network),
       Effect.provideService(Log.Destination, {
         write: (bytes, done) => {

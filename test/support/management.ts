@@ -18,6 +18,7 @@ import * as Redacted from "effect/Redacted"
 import * as References from "effect/References"
 import * as TestClock from "effect/testing/TestClock"
 import { EvalCalls } from "#src/inference/ports/EvalCalls.ts"
+import { Machine } from "#src/features/cliTools/Machine.ts"
 import type { Applier } from "#src/features/configFile/Applier.ts"
 import { ConfigFile } from "#src/features/configFile/ports/ConfigFile.ts"
 import { Appliers } from "#src/features/configFile/ReadConfigFile.ts"
@@ -137,6 +138,8 @@ const doubles = (dials: Dials) => Layer.mergeAll(
   Layer.succeed(Ledger, {
     open: (_start, opening) => opening.go(null), settle: () => {}, journal: () => {}, reconciliation: () => dials.reconciliation, flush: () => Effect.succeed(0)
   }),
+  // No coding agent of the machine that the tests run on.
+  Layer.succeed(Machine, { home: "/nonexistent", path: "", mounts: () => null }),
   AloneFeed.layerFeed,
   LocalRecordLocks.layer,
   // The simulator of this surface is turned off.

@@ -49,7 +49,7 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   allowGuardrailOptOut: actsIn("src/features/guardrails/OptOut.ts"),
   ...lack("logging", false, "debugMode", "logToolSources"),
   ...actIn("src/features/bodies/CallBodies.ts", "callLogBodies", "callLogBodyShare", "callLogBodyMaxKb", "callLogBodyTotalMb", "callLogBodyHours"),
-  customAgents: lacks("agents", []),
+  customAgents: actsIn("src/features/cliTools/Agents.ts"),
   oidcEnabled: lacks("oidc", false),
   ...lack("oidc", null, "oidcIssuer", "oidcClientId", "oidcClientSecret"),
   oidcAllowedSubjects: lacks("oidc", []),

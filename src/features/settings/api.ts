@@ -6,6 +6,7 @@ import { Access, reads, writes } from "#schemas/api/Access.ts"
 import * as Origins from "#schemas/api/origins.ts"
 import { Document, integer, listOf, text } from "#schemas/api/fields.ts"
 import { ComboConfig } from "#schemas/records/Combo.ts"
+import { CustomAgents } from "#schemas/agents/CustomAgent.ts"
 import { ModelLockoutChange } from "#schemas/records/ResilienceSettings.ts"
 import { PASSWORD_MAXIMUM, PASSWORD_MINIMUM } from "#schemas/passwordLength.ts"
 
@@ -90,7 +91,7 @@ export const SettingsInput = Schema.Struct({
   callLogBodyHours: opt(integer(1, 8_760)),
   hiddenSidebarItems: words,
   hideHealthCheckLogs: flag,
-  customAgents: opt(Schema.Array(Document)),
+  customAgents: opt(CustomAgents),
   oidcEnabled: flag,
   oidcIssuer: nullableText(500),
   oidcClientId: nullableText(500),

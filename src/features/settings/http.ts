@@ -28,7 +28,9 @@ const KIND = "setting"
 /** Settings that decide about access: a weaker credential must not widen its own access. */
 const securitySettings: ReadonlySet<string> = new Set([
   "requireLogin", "setupComplete", "bruteForceProtection", "wsAuth", "localOnlyManageScopeBypassEnabled", "localOnlyManageScopeBypassPrefixes",
-  "oidcEnabled", "oidcIssuer", "oidcClientId", "oidcClientSecret", "oidcAllowedSubjects", "corsOrigins", "callLogBodies"
+  "oidcEnabled", "oidcIssuer", "oidcClientId", "oidcClientSecret", "oidcAllowedSubjects", "corsOrigins", "callLogBodies",
+  // The gateway runs their programs.
+  "customAgents"
 ])
 /** Sealed settings live under their own kind, so that no list of settings can show them. */
 const SECRET_KIND = "secret"
