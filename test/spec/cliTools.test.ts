@@ -22,9 +22,11 @@ const machine = { home: root, path: `${bin}:relative:/nonexistent:${process.env[
 let gateway: InProcess
 beforeAll(async () => {
   fs.mkdirSync(bin)
-  gateway = await inProcess({ machine, environment: { GATEWAY_SECRET: "a secret of the gateway alone" } })
+  process.env["GATEWAY_CANARY"] = "a variable of the gateway alone"
+  gateway = await inProcess({ machine })
 })
 afterAll(async () => {
+  delete process.env["GATEWAY_CANARY"]
   await gateway.close()
   fs.rmSync(root, { recursive: true, force: true })
 })
@@ -55,7 +57,7 @@ const status = (tool: string) => get<ToolStatus>(`/api/cli-tools/status?tool=${t
 
 describe("who may ask", () => {
   const calls = [
-    ["GET", "/api/cli-tools/all-statuses"], ["GET", "/api/cli-tools/status?tool=codex"], ["POST", "/api/cli-tools/apply"], ["GET", "/api/cli-tools/backups"],
+    ["GET", "/api/cli-tools/all-statuses"], ["GET", "/api/cli-tools/status?tool=codex"], ["POST", "/api/cli-tools/apply"], ["POST", "/api/cli-tools/pi-settings"], ["GET", "/api/cli-tools/backups"],
     ["POST", "/api/cli-tools/backups"], ["GET", "/api/cli-tools/keys"], ["GET", "/api/acp/agents"], ["POST", "/api/acp/agents"], ["DELETE", "/api/acp/agents?id=x"]
   ] as const
 
@@ -105,6 +107,7 @@ describe("statuses", () => {
   it("run a program again only when it or a file of its configuration changed", async () => {
     program("codex", "echo x >> \"$HOME/runs\"; echo 1.0.0")
     const runs = () => text("runs").split("x").length - 1
+    await Promise.all([status("codex"), status("codex"), get("/api/cli-tools/all-statuses")])
     expect([(await status("codex")).detection.version, (await status("codex")).detection.version, runs()]).toEqual(["1.0.0", "1.0.0", 1])
     give(".codex/config.toml", "model_provider = \"mine\"\n")
     expect([(await status("codex")).config.status, runs()]).toEqual(["other", 2])
@@ -206,6 +209,15 @@ describe("apply", () => {
     expect(fs.readdirSync(machine.home)).toEqual([".env"])
     give(".gemini/.env", "")
     await post("/api/cli-tools/apply", gemini)
+  })
+
+  it.each(["codex", "gemini", "qwen", "pi"])("does the same by the own path of %s", async (tool) => {
+    const { tool: _codex, ...body } = { ...codex, baseUrl: BASE }
+    const shown = await post<Applied>("/api/cli-tools/apply", { ...body, tool, dryRun: true })
+    const written = await post<Applied>(`/api/cli-tools/${tool}-settings`, body)
+    expect(written).toEqual({ ...shown, dryRun: false, backupId: written.backupId })
+    expect((await status(tool)).config).toMatchObject({ status: "configured" })
+    expect((await refused("POST", "/api/cli-tools/vi-settings", body))[0]).toBe(404)
   })
 
   it("adds models to those that a tool has", async () => {

@@ -1,4 +1,5 @@
 /** What the gateway knows of the coding agents on its machine, and how it changes their files. */
+import * as Cache from "effect/Cache"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -9,7 +10,7 @@ import * as Documents from "./documents/documents.ts"
 import type { Change } from "./documents/Document.ts"
 import { Machine } from "./Machine.ts"
 import * as Programs from "./programs.ts"
-import { type At, type Target, type Tool, type ToolId, tools } from "./tools.ts"
+import { type At, type Target, type Tool, type ToolId, toolOf, tools } from "./tools.ts"
 
 export type Reason = "ephemeral" | "key_needed" | "not_kept" | "unreadable" | "not_writable" | "changed" | "no_backup"
 
@@ -23,10 +24,10 @@ export class CliToolError {
   }
 }
 
-interface Known {
-  readonly stamp: string
-  readonly status: ToolStatus
-}
+/** Probes of the tools' last states that are kept. */
+const PROBES = 16
+/** A probe by what it depends on: the program, and the modification times of its configuration. */
+type ProbeKey = readonly [id: ToolId, file: string, changedAt: number, stamp: string]
 
 interface Planned {
   readonly file: ConfigFiles.ConfigFile
@@ -58,7 +59,15 @@ const problemIn = (tool: Tool, files: ReadonlyArray<ConfigFiles.ConfigFile>): st
 /** `port`: of this gateway. */
 export const make = Effect.fnUntraced(function*({ port }: { readonly port: number }) {
   const machine = yield* Machine
-  const known = new Map<ToolId, Known>()
+  // Callers at the same time share one run.
+  const probes = yield* Cache.makeWith((key: string) => {
+    const [id, file, changedAt] = JSON.parse(key) as ProbeKey
+    return Programs.probe(machine, { file, changedAt }, toolOf(id).versionArguments)
+  }, {
+    capacity: PROBES,
+    // A program that did not answer may do so the next time.
+    timeToLive: (exit) => exit._tag === "Success" && exit.value.reason === null ? "Infinity" : 0
+  })
   // Two calls at once would each write what the other one did not see.
   const { withPermit } = yield* Semaphore.make(1)
 
@@ -87,13 +96,11 @@ export const make = Effect.fnUntraced(function*({ port }: { readonly port: numbe
   /** Programs are run again only when their file or a file of their configuration changed. */
   const status = Effect.fn("CliTools.status")(function*(tool: Tool) {
     const found = yield* Programs.find(machine, tool.command)
-    const stamp = `${found?.file}@${found?.changedAt}:${yield* ConfigFiles.stamp(machine, tool)}`
-    const before = known.get(tool.id)
-    if (before?.stamp === stamp) return before.status
+    const key = found === null ? null : JSON.stringify([tool.id, found.file, found.changedAt, yield* ConfigFiles.stamp(machine, tool)] satisfies ProbeKey)
     const absent: Programs.Probe = { version: null, reason: `${tool.command} is not in the gateway's PATH` }
-    const probe: Programs.Probe = found === null ? absent : yield* Programs.probe(machine, found, tool.versionArguments)
+    const probe = key === null ? absent : yield* Cache.get(probes, key)
     const config = yield* configOf(tool, found !== null)
-    const answer: ToolStatus = {
+    return {
       detection: {
         installed: found !== null, runnable: probe.reason === null, command: tool.command,
         ...(probe.version === null ? {} : { version: probe.version }),
@@ -101,10 +108,7 @@ export const make = Effect.fnUntraced(function*({ port }: { readonly port: numbe
         ...(probe.reason === null ? {} : { reason: probe.reason })
       },
       ...config
-    }
-    // A program that did not answer may do so the next time.
-    if (found === null || probe.reason === null) known.set(tool.id, { stamp, status: answer })
-    return answer
+    } satisfies ToolStatus
   })
 
   const plan = (tool: Tool, files: ReadonlyArray<ConfigFiles.ConfigFile>, target: Target): Effect.Effect<ReadonlyArray<Planned>, CliToolError> =>
@@ -127,7 +131,6 @@ export const make = Effect.fnUntraced(function*({ port }: { readonly port: numbe
     const files = writings.map(({ file }) => file)
     const id = yield* ConfigFiles.backUp(machine, tool, files, yield* Clock.currentTimeMillis)
     yield* ConfigFiles.write(machine, tool, writings.filter(({ file, text }) => file.text !== text))
-    known.delete(tool.id)
     return id
   }))
 

@@ -6,7 +6,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, governs } from "#schemas/api/Access.ts"
 import { Document, listOf, text } from "#schemas/api/fields.ts"
 import { AgentProtocol, NewCustomAgent } from "#schemas/agents/CustomAgent.ts"
-import { toolIds } from "./tools.ts"
+import { type ToolId as Id, toolIds, toolOf } from "./tools.ts"
 
 const opt = Schema.optionalKey
 const ToolId = Schema.Literals(toolIds)
@@ -56,6 +56,7 @@ const change = {
   dryRun: opt(Schema.Boolean)
 }
 export const Application = Schema.Struct({ tool: ToolId, ...change })
+const ToolSettings = Schema.Struct(change)
 export interface Application extends Schema.Schema.Type<typeof Application> {}
 
 export const Applied = Schema.Struct({
@@ -94,6 +95,11 @@ const PickedKey = Schema.Struct({
   isActive: Schema.Boolean
 })
 
+/** The same as `apply`, by the tool's own path. */
+const settingsOf = <const Tool extends Id>(id: Tool) =>
+  HttpApiEndpoint.post(`${id}Settings` as `${Tool}Settings`, `/api/cli-tools/${id}-settings`, { payload: ToolSettings, success: Applied })
+    .annotate(Access, governs).annotate(OpenApi.Summary, `As apply, for ${toolOf(id).name}`)
+
 /** The gateway's configuration of other programs; it runs them for their version, so even reading needs scope admin. */
 export const CliToolsGroup = HttpApiGroup.make("cliTools").add(
   HttpApiEndpoint.get("allStatuses", "/api/cli-tools/all-statuses", { success: Schema.Record(Schema.String, ToolStatus) })
@@ -102,6 +108,7 @@ export const CliToolsGroup = HttpApiGroup.make("cliTools").add(
     .annotate(Access, governs).annotate(OpenApi.Summary, "One coding agent on this machine"),
   HttpApiEndpoint.post("apply", "/api/cli-tools/apply", { payload: Application, success: Applied })
     .annotate(Access, governs).annotate(OpenApi.Summary, "Point a coding agent at this gateway, or show how"),
+  settingsOf("codex"), settingsOf("gemini"), settingsOf("qwen"), settingsOf("pi"),
   HttpApiEndpoint.get("backups", "/api/cli-tools/backups", { query: { tool: opt(ToolId) }, success: Schema.Struct({ backups: Schema.Array(Backup) }) })
     .annotate(Access, governs).annotate(OpenApi.Summary, "Backups of the agents' files, newest first"),
   HttpApiEndpoint.post("backUp", "/api/cli-tools/backups", {

@@ -102,6 +102,10 @@ export const layer = HttpApiBuilder.group(Surface.make(CliToolsGroup), "cliTools
     allStatuses: () => Effect.map(service.statuses, (all) => Object.fromEntries(all)),
     status: ({ query }) => service.status(toolOf(query.tool)),
     apply: ({ payload }) => answer(apply(payload)),
+    codexSettings: ({ payload }) => answer(apply({ tool: "codex", ...payload })),
+    geminiSettings: ({ payload }) => answer(apply({ tool: "gemini", ...payload })),
+    qwenSettings: ({ payload }) => answer(apply({ tool: "qwen", ...payload })),
+    piSettings: ({ payload }) => answer(apply({ tool: "pi", ...payload })),
     backups: ({ query }) => Effect.mapBoth(service.backups(query.tool === undefined ? tools : [toolOf(query.tool)]), {
       onFailure: ({ message }) => Refusal.conflict(message, { code: "config_unreadable" }),
       onSuccess: (backups) => ({ backups: backups as ReadonlyArray<typeof backups[number] & { readonly tool: Tool["id"] }> })
