@@ -126,6 +126,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/pricing": feature("pricing"),
   "src/features/providers": feature("providers", ["resilience"]),
   "src/features/purges": feature("purges", ["bodies", "quotas"]),
+  "src/features/proxies": feature("proxies"),
   "src/features/quotas": feature("quotas", ["oauth", "resilience"]),
   "src/features/reasoning": feature("reasoning"),
   "src/features/resilience": feature("resilience", ["sessions"]),

@@ -61,6 +61,7 @@ const kinds = {
   bad_gateway: [502, "server_error", "upstream"],
   STREAM_EARLY_EOF: [502, "stream_early_eof", "upstream"],
   upstream_connect_error: [502, "server_error", "upstream"],
+  PROXY_001: [502, "server_error", "gateway"],
   upstream_reset: [502, "server_error", "upstream"],
   upstream_invalid_response: [502, "server_error", "upstream"],
   response_validation_failed: [502, "server_error", "upstream"],

@@ -72,7 +72,7 @@ export const catalogue = [
   flag("PROXY_AUTO_SELECT_ENABLED", "network", "Proxy Auto Select", "boolean", null, "false", "caution", false,
     "Unassigned connections take the first working registry proxy", "proxies"),
   flag("GATEWAY_CONTROL_PLANE_PROXY_DIRECT_FALLBACK", "network", "Control-Plane Direct Fallback", "boolean", null, "false", "danger", false,
-    "OAuth and validation may go direct when the pinned proxy is unreachable", "proxies"),
+    "OAuth and validation may go direct when the pinned proxy is unreachable"),
   flag("NETWORK_ROTATION_SHARED_EGRESS_GUARD", "network", "Shared Egress Guard", "boolean", null, "true", "info", false,
     "After a network error without proxy: short cooldown, other proxy-less accounts skipped for this request", "proxies"),
   flag("PROXY_SKIP_RECENTLY_FAILED", "network", "Skip Recently Failed Proxies", "boolean", null, "false", "info", false,

@@ -29,6 +29,7 @@ import { nodes } from "#src/features/nodes/feature.ts"
 import { oauth } from "#src/features/oauth/feature.ts"
 import { pricing } from "#src/features/pricing/feature.ts"
 import { providers } from "#src/features/providers/feature.ts"
+import { proxies } from "#src/features/proxies/feature.ts"
 import { purges } from "#src/features/purges/feature.ts"
 import { quotas } from "#src/features/quotas/feature.ts"
 import { reasoning } from "#src/features/reasoning/feature.ts"
@@ -46,7 +47,7 @@ import { usage } from "#src/features/usage/feature.ts"
 import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
-  auth, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, compression, addresses, guardrails, flags, limits, usage,
-  bodies, quotas, health, capabilities, nodes, resilience, drills, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, reasoning, live,
-  responses, mcp, mcpServers, a2a, files, batches, search, cliTools, configFile, backups, purges, dashboard
+  auth, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, compression, addresses, proxies, guardrails, flags, limits,
+  usage, bodies, quotas, health, capabilities, nodes, resilience, drills, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, reasoning,
+  live, responses, mcp, mcpServers, a2a, files, batches, search, cliTools, configFile, backups, purges, dashboard
 ] as const

@@ -4,6 +4,7 @@
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import type { Egress } from "#actors/egress/Egress.ts"
 import type { Combo, ComboMapping } from "#schemas/records/Combo.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
@@ -34,6 +35,8 @@ export interface Snapshot {
   readonly pricing: ReadonlyMap<string, unknown>
   /** `<kind>/<id>` of each record that the configuration file declares. */
   readonly fileOwned: ReadonlyMap<string, FileOwned>
+  /** What calls leave by; null = every call goes direct. */
+  readonly egress: Egress | null
   /** Base URL of the built-in simulator, which is called by name as provider `sim`; null when a setting turned it off. */
   readonly simulatorUrl: string | null
   /** Whether its models are listed and chosen without being named: by default only while no real connection exists. */

@@ -10,6 +10,7 @@ import type { AuditEntry } from "#schemas/records/AuditEntry.ts"
 import type { Combo, ComboMapping } from "#schemas/records/Combo.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
+import type { Proxy, ProxyAssignment, ProxyScope } from "#schemas/egress/Proxy.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { AccessToken, Session } from "#schemas/records/Session.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
@@ -70,6 +71,20 @@ export class ComboMappingStore extends Context.Service<ComboMappingStore, {
   readonly remove: (id: string) => Op<boolean>
   readonly removeByCombo: (comboId: string) => Op<number>
 }>()("gateway/ports/ComboMappingStore") {}
+
+/** Outbound proxies and their assignments; credentials are sealed on the way in and Redacted on the way out. `list` orders by name, then id. */
+export class ProxyStore extends Context.Service<ProxyStore, {
+  readonly list: Op<ReadonlyArray<Proxy>>
+  readonly insert: (proxy: Proxy) => Op<void>
+  readonly replace: (proxy: Proxy) => Op<boolean>
+  /** Its assignments go with it. */
+  readonly remove: (id: string) => Op<boolean>
+  /** By scope, then id of the scope. */
+  readonly assignments: Op<ReadonlyArray<ProxyAssignment>>
+  /** In the place of the scope's assignment before it. */
+  readonly assign: (assignment: ProxyAssignment) => Op<void>
+  readonly unassign: (scope: ProxyScope, scopeId: string) => Op<boolean>
+}>()("gateway/ports/ProxyStore") {}
 
 /** API keys by hash; the raw value is never seen here. */
 export class KeyStore extends Context.Service<KeyStore, {

@@ -21,7 +21,7 @@ import { type CompleteConfig, makeConfigs } from "#src/routing/combos/config.ts"
 import { candidatesOf, type Expansion, expand, forbiddenOf, type RefusedStep, refusedOf } from "#src/routing/combos/expand.ts"
 import { byName } from "#src/routing/combos/nesting.ts"
 import { makeComboStep, type ResolvedCombo } from "#src/routing/combos/resolve.ts"
-import { factsFrom, gatedBy, preferredFirst, targetsFrom } from "#src/routing/combos/targets.ts"
+import { factsFrom, gatedBy, leavingBy, preferredFirst, targetsFrom } from "#src/routing/combos/targets.ts"
 import { makePolicies } from "#src/routing/combos/walkPolicy.ts"
 import * as ContextWindow from "#src/routing/contextWindow.ts"
 import * as Evals from "#src/routing/evals.ts"
@@ -129,6 +129,7 @@ export const makeRouter = (options: RouterOptions): Router => {
   const factsOf = factsFrom(registry, snapshot.customModels)
   const tooLong = ContextWindow.refusals(factsOf)
   const gated = gatedBy(configOf)
+  const leaving = leavingBy(snapshot.egress)
   const prefixes = new Map(snapshot.nodes.map((node) => [node.id, node.prefix]))
 
   const directory: Rights.Directory = {
@@ -185,7 +186,8 @@ export const makeRouter = (options: RouterOptions): Router => {
     const plan = planner.plan(model, face)
     const found = permitted(plan, question)
     if (found instanceof PublicError) return found
-    const { forbidden, targets } = found
+    const { forbidden } = found
+    const targets = leaving === null ? found.targets : leaving.targets(found.targets, key)
     const first = targets[0] as Target
     const moment = momentOf(question, question.session, question.length ?? null)
     const refusal = tooLong(targets, moment, face)
@@ -266,14 +268,14 @@ export const makeRouter = (options: RouterOptions): Router => {
   }
 
   const expansionOf = (combo: Combo, key: ApiKey | null, face: CallFormat, granted: boolean): Expansion => {
-    const name = `${face}\n${combo.id}\n${granted}\n${printOf(key)}`
+    const name = `${face}\n${combo.id}\n${granted}\n${printOf(key)}${leaving === null ? "" : `\n${leaving.nameOf(key)}`}`
     const known = expansions.get(name)
     // A combo of automatic routing is made anew when its pool changes, which is with the snapshot.
     if (known !== undefined && known.combo === combo) return known
     const rights = rightsOf(key)
     const asked = requestedIn(combo, granted)
     const made = expand(combo, {
-      combos, factsOf, configOf, gated, prefixOf: (provider) => prefixes.get(provider) ?? provider,
+      combos, factsOf, configOf, gated: leaving === null ? gated : (target, inner) => leaving.target(gated(target, inner), key, [inner, combo]), prefixOf: (provider) => prefixes.get(provider) ?? provider,
       targetsOf: targetsFrom(planner, face, key === null ? noConnections : key.policy.preferredConnections),
       ...(rights === null ? {} : { refusalOf: (target: Target) => rights.ofTarget(target, asked) })
     })

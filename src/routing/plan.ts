@@ -220,7 +220,7 @@ const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: 
     headers: withOwn(place.family === "messages" ? withVersion(endpoint.headers) : endpoint.headers, resolved.custom?.upstreamHeaders),
     price: options.priceOf(resolved.provider, resolved.model),
     streamOptions: connection?.providerSpecificData["disableStreamOptions"] !== true,
-    proxy: null,
+    proxy: snapshot.egress === null ? null : snapshot.egress.of({ provider: resolved.provider, connection }).proxy,
     maxOutputTokens: resolved.custom?.maxOutputTokens ?? resolved.facts?.maxOutputTokens ?? null,
     reasoning: capabilities === undefined ? null : capabilities.includes("reasoning"),
     thinking: resolved.noThinking ? "off" : resolved.level,

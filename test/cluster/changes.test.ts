@@ -46,6 +46,12 @@ const changes = async (cluster: Cluster): Promise<void> => {
   await operator.call("PUT", "/api/settings/ip-filter", { enabled: false })
   await everywhere(cluster, elsewhere, 200, "the filter's end")
 
+  const { id: proxy } = await operator.call<{ id: string }>("POST", "/api/v1/management/proxies", { name: `proxy-${tag}`, host: "127.0.0.1", port: 1 })
+  await operator.call("PUT", "/api/v1/management/proxies/assignments", { scope: "provider", scopeId: "lab", proxyId: proxy })
+  await everywhere(cluster, async (node) => (await cluster.chat(node, "lab/m")).status === 200 ? 200 : 502, 502, "the outbound proxy")
+  await operator.call("DELETE", `/api/v1/management/proxies?id=${proxy}&force=1`)
+  await everywhere(cluster, ask("lab/m"), 200, "the proxy's end")
+
   await operator.call("POST", "/api/combos", { name: `pair-${tag}`, models: ["lab/m"], strategy: "priority" })
   await everywhere(cluster, ask(`pair-${tag}`), 200, "the combo")
   await operator.call("PUT", "/api/models/alias", { alias: `short-${tag}`, model: "lab/m" })

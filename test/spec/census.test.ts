@@ -100,6 +100,7 @@ describe("the census of upstream calls", () => {
     const named: Readonly<Record<string, string>> = {
       "actors/request/Attempt.ts": "the wire call of an attempt, which has its row",
       "src/features/bodies/Capture.ts": "stands in front of the port Upstream for an attempt, which has its row",
+      "src/platform/upstream/egress/ControlCalls.ts": "stands in front of the port Upstream for the two below",
       "src/features/oauth/tokens/tokenEndpoint.ts": "tokens of connections, from a vendor's sign-in server",
       "src/features/providers/probe/UpstreamProviderProbe.ts": "an operator's check of a connection: its list of models, or one token where there is none",
       "src/features/quotas/polls/QuotaPolls.ts": "what is left of a connection's account, from its vendor's own endpoint",

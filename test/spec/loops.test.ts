@@ -50,6 +50,7 @@ const rules: ReadonlyArray<{ readonly what: string; readonly pattern: RegExp; re
       "src/features/sessions/RedisSessionPlaces.ts": "sends once what was gathered",
       "src/platform/cluster/workers/Workers.ts": "the grace of one worker; one scrape's deadline",
       "src/platform/cluster/workers/WorkerTelemetry.ts": "one scrape's deadline",
+      "src/platform/upstream/EgressProxy.ts": "the deadline of one connection to a proxy",
       "src/platform/postgres/Slot.ts": "deadlines of one statement and its cancellation",
       "src/platform/postgres/pglite/Pglite.ts": wait,
       "src/platform/postgres/tcp.ts": "the deadline of one connect",

@@ -1,85 +1,334 @@
-/** Behind a reverse proxy on the same machine: who the client is, for every rule that asks for an address. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Lab, messages, startLab } from "#test/support/lab.ts"
+/** Outbound proxies: /api/v1/management/proxies, what is assigned to them, and what then leaves by them. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"
-import { PASSWORD } from "#test/support/operator.ts"
+import { contentOf, errorIn, type Lab, startLab } from "#test/support/lab.ts"
+import * as Proxies from "#test/upstream/support/proxies.ts"
+import * as ScriptedServer from "#test/upstream/support/scriptedServer.ts"
 
-const NAME = "gateway.example.com"
+const PATH = "/api/v1/management/proxies"
+const CANARY = "canary-pr0xy-passw0rd"
 
-let behind: Lab
-let untrusting: Lab
-beforeAll(async () => {
-  [behind, untrusting] = await Promise.all([
-    startLab({ environment: { GATEWAY_TRUSTED_PROXIES: "127.0.0.1, 10.0.0.0/8", GATEWAY_ALLOWED_HOSTS: NAME } }),
-    startLab()
-  ])
-})
-afterAll(() => Promise.all([behind.close(), untrusting.close()]))
-
-type Headers = Readonly<Record<string, string>>
-const through = (list: string): Headers => ({ host: NAME, "x-forwarded-for": list })
-const direct = (list: string): Headers => ({ "x-forwarded-for": list })
-
-const login = (lab: Lab, headers: Headers, password: string) => Http.send(lab.gateway.url, { path: "/api/auth/login", headers, body: { password } })
-const metrics = async (lab: Lab, headers: Headers) => (await Http.send(lab.gateway.url, { path: "/metrics", headers })).status
-const allowedFrom = async (lab: Lab, ipAllowlist: ReadonlyArray<string>) => {
-  const { key } = await lab.gateway.operator.createKey("bound", { ipAllowlist })
-  return async (headers: Headers) => (await Http.send(lab.gateway.url, {
-    path: "/v1/chat/completions", headers: { ...headers, authorization: `Bearer ${key}` }, body: { model: "lab/echo", messages }
-  })).status
+interface View {
+  readonly id: string
+  readonly [field: string]: unknown
 }
-const lockedIn = async (lab: Lab) =>
-  (await lab.gateway.operator.call<ReadonlyArray<{ ip_address: string | null }>>("GET", "/api/compliance/audit-log?action=auth.login.locked")).map((row) => row.ip_address)
 
-describe("a trusted proxy", () => {
-  it("names the client of a key's ipAllowlist; what the client itself claims counts for nothing", async () => {
-    const call = await allowedFrom(behind, ["203.0.113.0/24"])
-    expect(await call(through("203.0.113.9"))).toBe(200)
-    expect(await call(through("198.51.100.7, 203.0.113.9, 10.1.1.1"))).toBe(200)
-    expect(await call({ host: NAME, forwarded: 'for="203.0.113.9:4711"' })).toBe(200)
-    for (const list of ["203.0.113.9, 198.51.100.7", "unknown", "203.0.113.9, nonsense"]) expect([list, await call(through(list))]).toEqual([list, 403])
-    expect(await call({ host: NAME, forwarded: "for=203.0.113.9", "x-forwarded-for": "198.51.100.7" })).toBe(403)
-    expect(await call({ host: NAME })).toBe(403)
-  })
+let lab: Lab
+let to: { readonly host: string; readonly port: number }
+beforeAll(async () => {
+  lab = await startLab({ resilience: "awake" })
+  to = { host: "127.0.0.1", port: Number(new URL(lab.sim.url).port) }
+})
+afterAll(() => lab.close())
+afterEach(async () => {
+  for (const { id } of (await call<{ items: ReadonlyArray<View> }>("GET", PATH)).items) await call("DELETE", `${PATH}?id=${id}&force=1`)
+  await call("PATCH", "/api/settings", { proxyEnabled: true, perKeyProxyEnabled: false, enableSocks5Proxy: false })
+  await lab.gateway.operator.clearFlags()
+})
 
-  it("is no way to the metrics", async () => {
-    expect(await metrics(behind, {})).toBe(200)
-    for (const headers of [through("203.0.113.9"), through("127.0.0.1"), { host: NAME }, { "x-real-ip": "127.0.0.1" }] as ReadonlyArray<Headers>) {
-      expect(await metrics(behind, headers)).toBe(403)
+const call = <A>(method: string, path: string, body?: unknown) => lab.gateway.operator.call<A>(method, path, body)
+const raw = (method: string, path: string, body?: unknown) => lab.gateway.operator.raw(method, path, body)
+const refusal = async (method: string, path: string, body?: unknown) => {
+  const reply = await raw(method, path, body)
+  return [reply.status, errorIn(reply)] as const
+}
+const create = (port: number, over: Record<string, unknown> = {}) => call<View>("POST", PATH, { name: "office", host: "127.0.0.1", port, ...over })
+const assign = (scope: string, scopeId: string | null, proxyId: string | null) => call("PUT", `${PATH}/assignments`, { scope, ...(scopeId === null ? {} : { scopeId }), proxyId })
+const say = (model: string, key?: string) => lab.chat({ model }, key === undefined ? {} : { authorization: `Bearer ${key}` })
+/** A proxy to the simulator that notes its tunnels, and its record. */
+const start = async (over: Record<string, unknown> = {}, options: Partial<Proxies.ProxyOptions> = {}) => {
+  const proxy = await Proxies.http({ to, ...options })
+  return { proxy, record: await create(proxy.port, over), [Symbol.asyncDispose]: () => proxy[Symbol.asyncDispose]() }
+}
+/** Sockets of the simulator that no proxy made would answer the next call, too. */
+const fresh = () => `m-${Math.random().toString(36).slice(2)}`
+
+describe("the registry", () => {
+  it("keeps proxies with their credentials masked, changes and removes them", async () => {
+    const made = await create(8080, { type: "https", username: "user", password: CANARY, region: "eu", notes: "the office", family: "ipv4" })
+    expect(made).toEqual({
+      id: made.id, name: "office", type: "https", host: "127.0.0.1", port: 8080, username: "[redacted]", password: "[redacted]", region: "eu", notes: "the office",
+      status: "active", source: "manual", family: "ipv4", createdAt: made["createdAt"], updatedAt: made["createdAt"]
+    })
+    expect(await call("GET", PATH)).toEqual({ items: [made], total: 1 })
+    expect(await call("GET", `${PATH}?id=${made.id}`)).toEqual(made)
+    const changed = await call<View>("PATCH", PATH, { id: made.id, name: "home", username: null, password: "[redacted]", status: "inactive", host: "[::1]" })
+    expect(changed).toEqual({ ...made, name: "home", username: null, status: "inactive", host: "::1", updatedAt: changed["updatedAt"] })
+    expect(String(changed["updatedAt"]) > String(made["updatedAt"])).toBe(true)
+    expect(await call("DELETE", `${PATH}?id=${made.id}`)).toEqual({ success: true })
+    for (const [method, path, body] of [["GET", `${PATH}?id=${made.id}`], ["PATCH", PATH, { id: made.id }], ["DELETE", `${PATH}?id=${made.id}`]] as const) {
+      expect((await raw(method, path, body)).status).toBe(404)
     }
   })
 
-  it("lets a guesser lock out its own address only, which hears for how long and is in the audit log at once", async () => {
-    const guesser = through("203.0.113.66")
-    for (let i = 0; i < 5; i++) expect((await login(behind, guesser, "wrong-guess")).status).toBe(401)
-    expect(await lockedIn(behind)).toEqual(["203.0.113.66"])
-    const locked = await login(behind, guesser, PASSWORD)
-    expect(locked.status).toBe(429)
-    expect(Number(locked.headers["retry-after"])).toBeGreaterThan(840)
-    expect(locked.text).toContain("try again in 15 minutes")
-    expect((await login(behind, through("203.0.113.66, 198.51.100.7"), PASSWORD)).status).toBe(200)
-    expect((await login(behind, {}, PASSWORD)).status).toBe(200)
-    expect(await lockedIn(behind)).toEqual(["203.0.113.66"])
+  it("refuses what is no proxy, naming the field", async () => {
+    const wrong: ReadonlyArray<readonly [Record<string, unknown>, string, string]> = [
+      [{ host: "http://p.test" }, "host", "Expected a host name or an IP address, without scheme, port and path"],
+      [{ host: "user@p.test" }, "host", "Expected a host name or an IP address, without scheme, port and path"],
+      [{ host: "169.254.169.254" }, "host", "169.254.169.254 is refused as a proxy URL (metadata): no flag opens the metadata services of a cloud"],
+      [{ type: "socks5" }, "type", "SOCKS5 proxies are switched off: set enableSocks5Proxy with PATCH /api/settings"]
+    ]
+    for (const [over, field, message] of wrong) {
+      const [status, error] = await refusal("POST", PATH, { name: "x", host: "p.test", port: 1, ...over })
+      expect([status, error["details"]]).toEqual([400, [{ field, message }]])
+    }
+    for (const over of [{ port: 0 }, { port: 65_536 }, { name: "" }, { name: "x".repeat(121) }, { host: "h".repeat(256) }, { type: "ftp" }, { family: "ipv5" }, { color: "red" }]) {
+      expect((await raw("POST", PATH, { name: "x", host: "p.test", port: 1, ...over })).status, JSON.stringify(over)).toBe(400)
+    }
+    await call("PATCH", "/api/settings", { enableSocks5Proxy: true })
+    expect(await create(1, { type: "SOCKS5" })).toMatchObject({ type: "socks5" })
+    const [, long] = await refusal("POST", PATH, { name: "x", host: "p.test", port: 1, type: "socks5", password: "ü".repeat(128) })
+    expect(long["details"]).toEqual([{ field: "password", message: "SOCKS5 takes at most 255 bytes" }])
   })
 
-  it("must call the gateway by a name that is listed", async () => {
-    expect((await Http.send(behind.gateway.url, { path: "/v1/models", headers: { host: "evil.example", "x-forwarded-for": "203.0.113.9" } })).status).toBe(421)
+  it("is not for callers without management rights", async () => {
+    for (const path of [PATH, `${PATH}/assignments`]) expect((await Http.send(lab.gateway.url, { path })).status).toBe(401)
   })
 })
 
-describe("a proxy on this machine that is not trusted", () => {
-  it("makes nobody local: neither for the metrics nor for a key's ipAllowlist", async () => {
-    const call = await allowedFrom(untrusting, ["127.0.0.1"])
-    expect([await call({}), await metrics(untrusting, {})]).toEqual([200, 200])
-    for (const headers of [direct("127.0.0.1"), { forwarded: "for=127.0.0.1" }, { "x-real-ip": "127.0.0.1" }] as ReadonlyArray<Headers>) {
-      expect([await call(headers), await metrics(untrusting, headers)]).toEqual([403, 403])
+describe("assignments", () => {
+  it("are listed by filters, shown as a graph, and keep their proxy from being removed", async () => {
+    const made = await create(1)
+    const { id: key } = await lab.gateway.operator.createKey("assigned")
+    const combo = await call<{ id: string }>("POST", "/api/combos", { name: `c-${fresh()}`, models: ["lab/echo"], strategy: "priority" })
+    const scopes = [["global", null], ["provider", "lab"], ["account", lab.connection], ["combo", combo.id], ["key", key]] as const
+    for (const [scope, scopeId] of scopes) {
+      expect(await assign(scope, scopeId, made.id)).toMatchObject({ success: true, assignment: { scope, scopeId, proxyId: made.id } })
     }
+    const all = await call<{ items: ReadonlyArray<Record<string, unknown>>; total: number }>("GET", `${PATH}/assignments`)
+    expect([all.total, all.items.map(({ scope, scopeId }) => [scope, scopeId])]).toEqual([5, [["account", lab.connection], ["combo", combo.id], ["global", null], ["key", key], ["provider", "lab"]]])
+    for (const [query, total] of [[`proxy_id=${made.id}`, 5], ["proxy_id=none", 0], ["scope=connection", 1], ["scope=provider&scope_id=lab", 1], [`scope_id=${key}`, 1]] as const) {
+      expect(await call("GET", `${PATH}/assignments?${query}`), query).toMatchObject({ total })
+    }
+    expect(await call("GET", `${PATH}?id=${made.id}&where_used=1`)).toMatchObject({ id: made.id, count: 5 })
+    const [status, error] = await refusal("DELETE", `${PATH}?id=${made.id}`)
+    expect([status, error["code"]]).toEqual([409, "PROXY_IN_USE"])
+    expect(await assign("provider", "lab", null)).toEqual({ success: true, assignment: null })
+    await call("DELETE", `${PATH}?id=${made.id}&force=1`)
+    expect(await call("GET", `${PATH}/assignments`)).toEqual({ items: [], total: 0 })
   })
 
-  it("cannot lock out the operator on the machine itself", async () => {
-    for (let i = 0; i < 5; i++) expect((await login(untrusting, direct(`203.0.113.${i}`), "wrong-guess")).status).toBe(401)
-    expect((await login(untrusting, direct("203.0.113.9"), PASSWORD)).status).toBe(429)
-    expect((await login(untrusting, {}, PASSWORD)).status).toBe(200)
-    expect(await lockedIn(untrusting)).toEqual([null])
+  it("are for what exists only, and go with it", async () => {
+    const made = await create(1)
+    for (const [scope, scopeId, field] of [["provider", "nobody", "scopeId"], ["account", "nobody", "scopeId"], ["combo", "nobody", "scopeId"], ["key", "nobody", "scopeId"], ["key", null, "scopeId"]] as const) {
+      const [status, error] = await refusal("PUT", `${PATH}/assignments`, { scope, ...(scopeId === null ? {} : { scopeId }), proxyId: made.id })
+      expect([status, (error["details"] as ReadonlyArray<{ field: string }>)[0]?.field]).toEqual([400, field])
+    }
+    const [status, error] = await refusal("PUT", `${PATH}/assignments`, { scope: "global", proxyId: "nobody" })
+    expect([status, error["details"]]).toEqual([400, [{ field: "proxyId", message: "No proxy has this id: see GET /api/v1/management/proxies" }]])
+    const { id: key } = await lab.gateway.operator.createKey("short-lived")
+    const [connection = ""] = await lab.pool(`p${fresh()}`, ["short-lived-credential"])
+    await assign("key", key, made.id)
+    await assign("connection", connection, made.id)
+    await call("DELETE", `/api/keys/${key}`)
+    await lab.gateway.operator.removeConnection(connection)
+    expect(await call("GET", `${PATH}/assignments`)).toEqual({ items: [], total: 0 })
+  })
+
+  it("are made for several ids at once; what is unknown is listed", async () => {
+    const made = await create(1)
+    const bulk = (body: Record<string, unknown>) => call("PUT", `${PATH}/bulk-assign`, body)
+    expect(await bulk({ scope: "provider", scopeIds: ["lab", "openai", "nobody"], proxyId: made.id })).toEqual({
+      success: true, requested: 3, updated: 2,
+      failed: [{ scopeId: "nobody", reason: "No provider has the id or prefix 'nobody': see GET /api/providers and GET /api/provider-nodes" }]
+    })
+    expect(await call("GET", `${PATH}/assignments?scope=provider`)).toMatchObject({ total: 2 })
+    expect(await bulk({ scope: "provider", scopeIds: ["lab", "openai"] })).toEqual({ success: true, requested: 2, updated: 2, failed: [] })
+    expect(await call("GET", `${PATH}/assignments`)).toEqual({ items: [], total: 0 })
+  })
+
+  it("say what a connection leaves by", async () => {
+    const resolve = (id: string) => call("GET", `${PATH}/assignments?resolve_connection_id=${id}`)
+    expect(await resolve(lab.connection)).toEqual({ connectionId: lab.connection, level: "direct", levelId: null, proxy: null })
+    const [all, own] = [await create(1), await create(2)]
+    await assign("global", null, all.id)
+    expect(await resolve(lab.connection)).toEqual({ connectionId: lab.connection, level: "global", levelId: null, proxy: all })
+    await assign("provider", "lab", own.id)
+    expect(await resolve(lab.connection)).toEqual({ connectionId: lab.connection, level: "provider", levelId: "lab", proxy: own })
+    await call("PATCH", "/api/settings", { proxyEnabled: false })
+    expect(await resolve(lab.connection)).toMatchObject({ level: "direct", proxy: null })
+    expect((await raw("GET", `${PATH}/assignments?resolve_connection_id=nobody`)).status).toBe(404)
+  })
+})
+
+describe("a call", () => {
+  it("leaves by the nearest proxy: key, connection, provider, combo, everything", async () => {
+    await using all = await start()
+    await using combo = await start()
+    await using provider = await start()
+    await using account = await start()
+    await using own = await start()
+    const places = { all, combo, provider, account, own }
+    const name = `c-${fresh()}`
+    const { id } = await call<{ id: string }>("POST", "/api/combos", { name, models: ["lab/echo"], strategy: "priority" })
+    const key = await lab.gateway.operator.createKey("own")
+    const other = await lab.gateway.operator.createKey("other")
+    await call("PATCH", "/api/settings", { perKeyProxyEnabled: true })
+    /** Which proxy got a tunnel for the call. */
+    const way = async (model: string, secret: string) => {
+      for (const { record } of Object.values(places)) await call("PATCH", PATH, { id: record.id, notes: fresh() })
+      const before = Object.values(places).map(({ proxy }) => proxy.tunnels.length)
+      expect((await say(model, secret)).status).toBe(200)
+      return Object.keys(places).filter((_, index) => Object.values(places)[index]?.proxy.tunnels.length !== before[index])
+    }
+    expect(await way("echo", key.key)).toEqual([])
+    await assign("global", null, all.record.id)
+    expect([await way("echo", key.key), await way(`combo/${name}`, key.key)]).toEqual([["all"], ["all"]])
+    expect(all.proxy.tunnels[0]).toBe(`127.0.0.1:${to.port}`)
+    await assign("combo", id, combo.record.id)
+    expect([await way("echo", key.key), await way(`combo/${name}`, key.key)]).toEqual([["all"], ["combo"]])
+    await assign("provider", "lab", provider.record.id)
+    expect([await way("echo", key.key), await way(`combo/${name}`, key.key)]).toEqual([["provider"], ["provider"]])
+    await assign("account", lab.connection, account.record.id)
+    expect([await way("echo", key.key), await way(`combo/${name}`, key.key)]).toEqual([["account"], ["account"]])
+    await assign("key", key.id, own.record.id)
+    expect([await way("echo", key.key), await way(`combo/${name}`, key.key)]).toEqual([["own"], ["own"]])
+    expect([await way("echo", other.key), await way(`combo/${name}`, other.key)]).toEqual([["account"], ["account"]])
+    await lab.gateway.operator.changeConnection(lab.connection, { perKeyProxyEnabled: false })
+    expect(await way("echo", key.key)).toEqual(["account"])
+    await lab.gateway.operator.changeConnection(lab.connection, { perKeyProxyEnabled: true, proxyEnabled: false })
+    expect(await way("echo", key.key)).toEqual([])
+    await lab.gateway.operator.changeConnection(lab.connection, { proxyEnabled: true })
+    await call("PATCH", "/api/settings", { perKeyProxyEnabled: false })
+    expect(await way("echo", key.key)).toEqual(["account"])
+    await call("PATCH", "/api/settings", { proxyEnabled: false })
+    expect(await way("echo", key.key)).toEqual([])
+  })
+
+  it("leaves by HTTP and SOCKS5 proxies with credentials, streamed too, and no reply or line of the log holds them", async () => {
+    await call("PATCH", "/api/settings", { enableSocks5Proxy: true })
+    for (const [type, open] of [["http", Proxies.http], ["socks5", Proxies.socks5]] as const) {
+      await using proxy = await open({ to, expect: `user:${CANARY}` })
+      const record = await create(proxy.port, { type, username: "user", password: CANARY })
+      await assign("provider", "lab", record.id)
+      await lab.sim.rule({ match: { model: `st-${type}` }, script: { text: "one two three four", paceMs: 1 } })
+      const stream = await lab.chat({ model: `st-${type}`, stream: true })
+      expect([stream.status, contentOf(stream.text)]).toEqual([200, "one two three four"])
+      expect((await say("echo")).status).toBe(200)
+      expect([proxy.tunnels[0], proxy.credentials[0]]).toEqual([`127.0.0.1:${to.port}`, `user:${CANARY}`])
+      await call("PATCH", PATH, { id: record.id, password: `${CANARY}-wrong` })
+      const refused = await say("echo")
+      expect([refused.status, errorIn(refused)["code"], errorIn(refused)["proxy"]]).toEqual([502, "PROXY_001", record.id])
+      expect(refused.text).not.toContain(CANARY)
+    }
+    const audit = await raw("GET", "/api/compliance/audit-log?resourceType=proxy")
+    expect(audit.text).toContain("proxy.created")
+    expect(audit.text).not.toContain(CANARY)
+    expect(lab.gateway.output()).not.toContain(CANARY)
+  })
+
+  it("whose proxy is away fails, goes no other way, names the proxy, and counts against no breaker and no connection", async () => {
+    const nobody = await create(await ScriptedServer.unusedPort())
+    await assign("provider", "lab", nobody.id)
+    const model = fresh()
+    for (let i = 0; i < 12; i++) {
+      const reply = await say(model)
+      expect([reply.status, errorIn(reply)]).toMatchObject([502, {
+        code: "PROXY_001", type: "server_error", proxy: nobody.id,
+        message: `Provider lab cannot be reached: the proxy ${nobody.id} cannot be reached (ECONNREFUSED). See GET /api/v1/management/proxies.`
+      }])
+    }
+    expect(await lab.sim.entries({ model })).toEqual([])
+    await assign("provider", "lab", null)
+    expect((await say(model)).status).toBe(200)
+    const [first] = await lab.rows(await say(model))
+    expect(first).toMatchObject({ outcome: "completed" })
+  })
+
+  it("falls back to a connection with another proxy", async () => {
+    const nobody = await create(await ScriptedServer.unusedPort())
+    await using well = await start()
+    const prefix = `p${fresh().slice(2)}`
+    const [one = "", two = ""] = await lab.pool(prefix, ["first-credential-0", "second-credential-1"])
+    await assign("account", one, nobody.id)
+    await assign("account", two, well.record.id)
+    const reply = await say(`${prefix}/echo`)
+    expect(reply.status).toBe(200)
+    expect((await lab.rows(reply)).map(({ connectionId, errorCode, outcome }) => [connectionId, outcome, errorCode])).toEqual([[one, "policy", "PROXY_001"], [two, "completed", null]])
+  })
+
+  it("is refused by an inactive proxy and by a SOCKS5 proxy that is not allowed, without a call", async () => {
+    await using off = await start({ status: "inactive" })
+    await assign("provider", "lab", off.record.id)
+    const reply = await say("echo")
+    expect([reply.status, errorIn(reply)["message"]]).toEqual([502,
+      `Provider lab cannot be reached: the proxy ${off.record.id} is inactive: activate it, or remove its assignments. See GET /api/v1/management/proxies.`])
+    expect(off.proxy.sockets).toEqual([])
+    await call("PATCH", "/api/settings", { enableSocks5Proxy: true })
+    await using socks = await Proxies.socks5({ to })
+    const record = await create(socks.port, { type: "socks5" })
+    await assign("provider", "lab", record.id)
+    expect((await say("echo")).status).toBe(200)
+    await call("PATCH", "/api/settings", { enableSocks5Proxy: false })
+    const refused = await say("echo")
+    expect([refused.status, errorIn(refused)["code"]]).toEqual([502, "PROXY_001"])
+  })
+
+  it("in the middle of its stream ends with an error when its proxy is killed, and the next one says so", async () => {
+    const killed = await start()
+    await assign("provider", "lab", killed.record.id)
+    const model = fresh()
+    await lab.sim.rule({ match: { model }, script: { text: "word ".repeat(500), paceMs: 20 } })
+    const opened = await lab.stream({ model })
+    await opened.until((text) => text.includes("word"))
+    await killed.proxy[Symbol.asyncDispose]()
+    const { text, whole } = await opened.ended
+    expect([whole, text.includes("\"code\":\"upstream_reset\""), text.trimEnd().endsWith("data: [DONE]")]).toEqual([true, true, true])
+    const next = await say("echo")
+    expect([next.status, errorIn(next)["code"]]).toEqual([502, "PROXY_001"])
+  })
+
+  it("uses no socket of a proxy that was changed or removed", async () => {
+    await using first = await start()
+    await using second = await Proxies.http({ to })
+    await assign("provider", "lab", first.record.id)
+    expect((await say("echo")).status).toBe(200)
+    expect((await say("echo")).status).toBe(200)
+    expect(first.proxy.tunnels.length).toBe(1)
+    await call("PATCH", PATH, { id: first.record.id, port: second.port })
+    await first.proxy.firstClosed
+    expect((await say("echo")).status).toBe(200)
+    expect([first.proxy.tunnels.length, second.tunnels.length]).toEqual([1, 1])
+    await call("DELETE", `${PATH}?id=${first.record.id}&force=1`)
+    await second.firstClosed
+    expect((await say("echo")).status).toBe(200)
+    expect(second.tunnels.length).toBe(1)
+  })
+
+  it("cannot reach a forbidden target by its proxy", async () => {
+    await using proxy = await start()
+    await assign("global", null, proxy.record.id)
+    const made = await raw("POST", "/api/provider-nodes", { type: "openai-compatible", apiType: "chat", name: "meta", prefix: "meta", baseUrl: "http://169.254.169.254/v1" })
+    expect(made.status).toBe(400)
+    expect(proxy.proxy.tunnels).toEqual([])
+  })
+})
+
+describe("the control plane", () => {
+  const test = () => call<{ valid: boolean; error: string | null }>("POST", `/api/providers/${lab.connection}/test`)
+
+  it("tests connections and reads lists of models by their proxy, and offered credentials by the provider's", async () => {
+    await using account = await start()
+    await using provider = await start()
+    await assign("account", lab.connection, account.record.id)
+    await assign("provider", "lab", provider.record.id)
+    expect(await test()).toMatchObject({ valid: true })
+    expect([account.proxy.tunnels.length, provider.proxy.tunnels.length]).toEqual([1, 0])
+    await call("POST", `/api/providers/${lab.connection}/sync-models`)
+    expect(account.proxy.tunnels.length + provider.proxy.tunnels.length).toBeGreaterThan(0)
+    expect(await call("POST", "/api/providers/validate", { provider: "lab", apiKey: "sk-offered-credential" })).toMatchObject({ valid: true })
+    expect(provider.proxy.tunnels.length).toBe(1)
+  })
+
+  it("goes direct where the proxy is away while its flag is on, and at no other time", async () => {
+    const nobody = await create(await ScriptedServer.unusedPort())
+    await assign("account", lab.connection, nobody.id)
+    expect(await test()).toMatchObject({ valid: false, error: `the proxy ${nobody.id} cannot be reached (ECONNREFUSED)` })
+    await lab.gateway.operator.setFlag("GATEWAY_CONTROL_PLANE_PROXY_DIRECT_FALLBACK", "true")
+    expect(await test()).toMatchObject({ valid: true, error: null })
+    expect(lab.gateway.output()).toContain("goes direct (GATEWAY_CONTROL_PLANE_PROXY_DIRECT_FALLBACK)")
+    expect((await say("echo")).status).toBe(502)
+    await call("PATCH", PATH, { id: nobody.id, status: "inactive" })
+    expect(await test()).toMatchObject({ valid: false })
   })
 })

@@ -21,6 +21,7 @@ import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { AccessToken, Session } from "#schemas/records/Session.ts"
 import { layer as limitRecords } from "./memoryLimitRecords.ts"
 import { calls } from "./memoryCalls.ts"
+import { layer as proxies } from "./memoryProxies.ts"
 import { statistics } from "./memoryStatistics.ts"
 import { plusUnits } from "./plusUnits.ts"
 
@@ -417,5 +418,5 @@ const usage = Layer.sync(UsageStore, () => {
   }
 })
 
-export const layer = Layer.mergeAll(connections, nodes, customModels, combos, comboMappings, keys, leaseRecords, documents, sessions, accessTokens, audit, quotas, usage, limitRecords)
-export { accessTokens, audit, comboMappings, combos, connections, customModels, documents, keys, leaseRecords, nodes, quotas, sessions, usage }
+export const layer = Layer.mergeAll(connections, nodes, customModels, combos, comboMappings, keys, leaseRecords, documents, sessions, accessTokens, audit, quotas, usage, limitRecords, proxies)
+export { accessTokens, audit, comboMappings, combos, connections, customModels, documents, keys, leaseRecords, nodes, proxies, quotas, sessions, usage }

@@ -41,7 +41,7 @@ describe("what arrives", () => {
       const request = { method: "GET", body: null, path: `/${index}` } as const
       if (index % 3 === 0) return Client.run(client.upstream, Client.requestTo(plain.origin, request))
       if (index % 3 === 1) return Client.run(client.upstream, Client.requestTo(secure.origin, request))
-      return Client.run(client.upstream, Client.requestTo(plain.origin, { ...request, proxy: `http://127.0.0.1:${proxy.port}` }))
+      return Client.run(client.upstream, Client.requestTo(plain.origin, { ...request, proxy: Client.proxyAt(`http://127.0.0.1:${proxy.port}`) }))
     })
     for (const [index, run] of runs.entries()) {
       const seen = await run.over

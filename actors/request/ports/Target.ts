@@ -1,4 +1,5 @@
 /** Where one attempt goes: everything that does not change between requests, built once per configuration snapshot. */
+import type { OutboundProxy } from "./OutboundProxy.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { BodyRules, Price } from "#schemas/Provider.ts"
@@ -51,7 +52,8 @@ export interface Target {
   readonly price: Price | null
   /** False when the connection opted out of stream_options. */
   readonly streamOptions: boolean
-  readonly proxy: string | null
+  /** What its calls leave by; null = they go direct. */
+  readonly proxy: OutboundProxy | null
   /** The connection whose short-lived token is sent as Bearer beside `headers` (port Credentials); null when they are whole. */
   readonly tokenFrom?: string | null
   /** What the provider's bodies need beyond their format. */

@@ -1,6 +1,7 @@
 /** One wire call to a provider, by callbacks: no fiber, no promise and no allocation per chunk. */
 import * as Context from "effect/Context"
 import type { Body } from "./Body.ts"
+import type { OutboundProxy } from "./OutboundProxy.ts"
 
 /** The first value of a header in a flat list of lower-case names, or undefined. */
 export const headerOf = (headers: ReadonlyArray<string>, name: string): string | undefined => {
@@ -30,8 +31,8 @@ export interface UpstreamRequest {
   readonly headers: ReadonlyArray<string>
   readonly body: Body | string | null
   readonly timeouts: Timeouts
-  /** Egress proxy URL (http, https, socks5), or null to go direct. */
-  readonly proxy: string | null
+  /** What it leaves by; null = it goes direct. A call with a proxy never goes direct. */
+  readonly proxy: OutboundProxy | null
 }
 
 /** Why a wire call failed, whose fault it is and whether a retry is safe. */

@@ -29,8 +29,11 @@ export const ofFailure = (failure: UpstreamFailure, target: Target): PublicError
     case "connect-refused":
     case "dns":
     case "tls":
-    case "proxy":
       return Errors.make("upstream_connect_error", `${where} cannot be reached (${failure.reason}): ${failure.message}`)
+    case "proxy":
+      return Errors.make("PROXY_001", `${where} cannot be reached: ${failure.message}. See GET /api/v1/management/proxies.`, target.proxy === null ? {} : {
+        extra: { proxy: target.proxy.id }
+      })
     case "blocked-url":
       return Errors.make("bad_gateway", `${where} has an address that the outgoing-URL guard refuses: ${failure.message}`)
     case "protocol":
@@ -44,7 +47,11 @@ export const ofFailure = (failure: UpstreamFailure, target: Target): PublicError
   }
 }
 
-const outcomes: Partial<Record<UpstreamFailure["reason"], Outcome>> = { timeout: "gateway-timeout", protocol: "parse-error", "lost-body": "policy" }
+const outcomes: Partial<Record<UpstreamFailure["reason"], Outcome>> = {
+  timeout: "gateway-timeout", protocol: "parse-error", "lost-body": "policy",
+  // The provider was not asked: its breaker, its cooldowns and its connections hear nothing of it.
+  proxy: "policy"
+}
 
 const breaks: ReadonlySet<UpstreamFailure["reason"]> = new Set(["timeout", "connect-refused", "dns", "reset", "truncated"])
 

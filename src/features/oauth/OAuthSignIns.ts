@@ -8,12 +8,13 @@ import { decodeJwt } from "jose"
 import * as Redacted from "effect/Redacted"
 import type { CredentialFailure } from "#actors/request/ports/Credentials.ts"
 import { type Flow, type Offer, type PendingSignIn, type Purpose, type SignedIn, SignInFailure, SignIns } from "#src/features/oauth/ports/SignIns.ts"
-import { Upstream } from "#actors/request/ports/Upstream.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import type { Provider, ProviderOAuth } from "#schemas/Provider.ts"
 import { builtin, type Registry } from "#src/providers/Registry.ts"
 import * as OAuthClient from "#src/features/oauth/tokens/OAuthClient.ts"
 import * as PendingSignIns from "./pendingSignIns.ts"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import * as ControlCalls from "#src/platform/upstream/egress/ControlCalls.ts"
 import * as TokenEndpoint from "#src/features/oauth/tokens/tokenEndpoint.ts"
 import * as TokenRecord from "#src/features/oauth/tokens/tokenRecord.ts"
 
@@ -105,12 +106,17 @@ const signedIn = (provider: string, purpose: Purpose, grant: TokenEndpoint.Grant
 
 export const make = Effect.fnUntraced(function*(options: Options) {
   const random = yield* SecureRandom.SecureRandom
-  const endpoint = TokenEndpoint.make(yield* Upstream, yield* UrlGuard)
+  const endpoint = TokenEndpoint.make(yield* ControlCalls.make, yield* UrlGuard)
+  const configuration = yield* Configuration
   const registry = options.registry ?? builtin
   const codes = yield* PendingSignIns.codeFlows
   const devices = yield* PendingSignIns.deviceFlows
 
   const secret = Effect.map(random.randomBytes(32), (bytes) => Buffer.from(bytes).toString("base64url"))
+
+  /** A known connection signs in by its own proxy. */
+  const askerOf = (provider: string, { connectionId }: Purpose): ControlCalls.Asker =>
+    ({ provider, connection: connectionId === null ? null : configuration.current().connectionById.get(connectionId) ?? null })
 
   const rowOf = (provider: string): Effect.Effect<SignInRow, SignInFailure> => {
     const row = registry.byPrefix.get(provider)
@@ -159,7 +165,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   ) {
     const answer = yield* Effect.mapError(endpoint.post(url, {
       ...OAuthClient.form(client), ...(row.oauth.scopes.length > 0 ? { scope: row.oauth.scopes.join(" ") } : {})
-    }), ofCredential)
+    }, askerOf(row.id, purpose)), ofCredential)
     const deviceCode = text(answer["device_code"])
     const userCode = text(answer["user_code"])
     const verificationUri = link(answer["verification_uri"] ?? answer["verification_url"])
@@ -189,7 +195,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     const asked = Effect.gen(function*() {
       const client = yield* clientOf(row)
       return yield* Effect.matchEffect(
-        endpoint.grant(entry.tokenUrl, { ...OAuthClient.form(client), grant_type: DEVICE_GRANT, device_code: entry.deviceCode }),
+        endpoint.grant(entry.tokenUrl, { ...OAuthClient.form(client), grant_type: DEVICE_GRANT, device_code: entry.deviceCode }, askerOf(row.id, entry.purpose)),
         {
           onSuccess: (grant) => Effect.map(Clock.currentTimeMillis, (now) => {
             then = null
@@ -236,7 +242,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       const client = yield* clientOf(row)
       const grant = yield* Effect.mapError(endpoint.grant(entry.tokenUrl, {
         ...OAuthClient.form(client), grant_type: "authorization_code", code: answer.code, redirect_uri: entry.redirectUri, code_verifier: entry.verifier
-      }), ofCredential)
+      }, askerOf(row.id, entry.purpose)), ofCredential)
       return signedIn(row.id, entry.purpose, grant, yield* Clock.currentTimeMillis)
     }),
     poll: Effect.fn("SignIns.poll")(function*(provider, state) {

@@ -30,6 +30,7 @@ export class ConnectionTests extends Context.Service<ConnectionTests, {
 const text = (value: unknown): string | null => typeof value === "string" && value !== "" ? value : null
 
 const candidateOf = (connection: Connection): Candidate => ({
+  connection,
   provider: connection.provider,
   authType: connection.authType,
   credential: connection.authType === "oauth" ? connection.accessToken : connection.apiKey ?? connection.accessToken,

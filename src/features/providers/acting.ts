@@ -18,7 +18,7 @@ const connectionFields: RowsOf<Omit<ConnectionChange, "providerSpecificData" | "
   rateLimitedUntil: actsIn("src/features/resilience/local/places.ts"),
   lastTested: actsIn("src/features/providers/ConnectionSweep.ts"),
   isActive: actsIn("src/features/oauth/tokens/RefreshSweep.ts"),
-  ...lack("proxies", true, "proxyEnabled", "perKeyProxyEnabled"),
+  ...actIn("actors/egress/Egress.ts", "proxyEnabled", "perKeyProxyEnabled"),
   quotaVisible: actsIn("src/features/quotas/http.ts"),
   rateLimitProtection: actsIn("src/features/resilience/local/rules.ts"),
   apiKey: actsIn("src/providers/upstreamEndpoint.ts"),

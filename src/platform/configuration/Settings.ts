@@ -190,6 +190,7 @@ const variables = {
   headersTimeoutMs: wholeOr("FETCH_HEADERS_TIMEOUT_MS", "FETCH_TIMEOUT_MS", "Until the response head, when it shall differ from FETCH_TIMEOUT_MS."),
   idleTimeoutMs: whole("STREAM_IDLE_TIMEOUT_MS", 600_000, 0, 24 * hour, "ms", "Between two events of a stream; 0 = no limit."),
   connectTimeoutMs: whole("FETCH_CONNECT_TIMEOUT_MS", 30_000, 1, hour, "ms", "DNS, TCP and TLS to the upstream."),
+  proxyConnectMs: whole("PROXY_FAST_FAIL_TIMEOUT_MS", 2_000, 1, hour, "ms", "TCP and TLS to an outbound proxy."),
   keepAliveTimeoutMs: whole("FETCH_KEEPALIVE_TIMEOUT_MS", 4_000, 1, hour, "ms", "How long an idle upstream connection is kept."),
   readinessTimeoutMs: whole("STREAM_READINESS_TIMEOUT_MS", 30_000, 0, hour, "ms", "From the response head to the first useful event of a stream; 0 = no limit."),
   sseComments: choice("GATEWAY_SSE_COMMENTS", ["on", "off"], "on", "Comment lines in event streams (heartbeats); off for clients that cannot read them."),

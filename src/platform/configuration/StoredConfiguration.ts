@@ -5,11 +5,12 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
+import * as Egress from "#actors/egress/Egress.ts"
 import { type Change, ChangeFeed } from "#actors/ports/ChangeFeed.ts"
 import { blockedProviders, Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { RecordLocks } from "#actors/ports/RecordLocks.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
-import { ComboMappingStore, ComboStore, ConnectionStore, CustomModelStore, DocumentStore, NodeStore } from "#actors/ports/Stores.ts"
+import { ComboMappingStore, ComboStore, ConnectionStore, CustomModelStore, DocumentStore, NodeStore, ProxyStore } from "#actors/ports/Stores.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import * as FileOwned from "#schemas/FileOwned.ts"
 import type { Values } from "./Settings.ts"
@@ -40,7 +41,7 @@ const tooLate = new StoreError({
 })
 
 /** Kinds of changes that concern the snapshot; of documents, only those of `documentKinds`. */
-const kinds: ReadonlySet<string> = new Set(["connection", "node", "custom-model", "combo", "combo-mapping"])
+const kinds: ReadonlySet<string> = new Set(["connection", "node", "custom-model", "combo", "combo-mapping", "proxy", "proxy-assignment"])
 const documentKinds: ReadonlySet<string> = new Set(["alias", "setting", "flag", "pricing", FileOwned.KIND])
 
 const concerns = (change: Change): boolean =>
@@ -60,6 +61,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const comboStore = yield* ComboStore
   const mappingStore = yield* ComboMappingStore
   const documents = yield* DocumentStore
+  const proxyStore = yield* ProxyStore
   const feed = yield* ChangeFeed
   const locked = (yield* RecordLocks).of("configuration")
   const writing = yield* Semaphore.make(1)
@@ -80,6 +82,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     const flagOverrides = yield* documents.list("flag")
     const pricing = yield* documents.list("pricing")
     const fileOwned = yield* documents.list(FileOwned.KIND)
+    const proxies = yield* proxyStore.list
+    const assignments = yield* proxyStore.assignments
     const simulatorUrl = options.simulatorMode === "never" ? null : options.simulatorUrl
     const snapshot: Snapshot = {
       version: ++version,
@@ -97,6 +101,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       flagOverrides: new Map([...flagOverrides].map(([key, value]) => [key, String(value)])),
       pricing,
       fileOwned: FileOwned.byRecord(fileOwned),
+      egress: Egress.make({ proxies, assignments, settings }),
       simulatorUrl,
       simulatorListed: simulatorUrl !== null && (options.simulatorMode === "always" || connections.length === 0)
     }

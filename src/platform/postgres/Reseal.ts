@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as SqlClient from "effect/sql/SqlClient"
 import { SealBroken, Secrets } from "#actors/ports/Secrets.ts"
 import { secretFields } from "#schemas/records/Connection.ts"
+import { proxySecrets } from "#schemas/egress/Proxy.ts"
 import { columnOf } from "./Table.ts"
 import { stored } from "./text.ts"
 
@@ -21,6 +22,8 @@ export const webhookContext = (id: string, field: typeof webhookFields[number]):
 export const pushConfigContext = (taskId: string, id: string): string => `a2aPush:${stored(taskId)}:${stored(id)}`
 /** Where an MCP server is, with its credentials. */
 export const mcpServerContext = (id: string): string => `mcpServer:${stored(id)}`
+/** A credential of an outbound proxy. */
+export const proxyContext = (id: string, field: typeof proxySecrets[number]): string => `proxy:${stored(id)}:${field}`
 export const documentContext = (key: string): string => `document:secret:${stored(key)}`
 
 /** Seals again what another key sealed; answers how many rows were rewritten. */
@@ -120,7 +123,24 @@ export const make = Effect.gen(function*() {
     return count
   })
 
+  const proxies = Effect.gen(function*() {
+    const rows = yield* sql<Record<string, unknown>>`SELECT id, ${sql.csv(proxySecrets)} FROM proxies ORDER BY id FOR UPDATE`
+    let count = 0
+    for (const row of rows) {
+      const id = String(row["id"])
+      const changed: Record<string, unknown> = {}
+      for (const field of proxySecrets) {
+        const fresh = yield* again(row[field], proxyContext(id, field))
+        if (fresh !== null) changed[field] = fresh
+      }
+      if (Object.keys(changed).length === 0) continue
+      yield* sql`UPDATE proxies SET ${sql.update(changed)} WHERE id = ${id}`
+      count++
+    }
+    return count
+  })
+
   return sql.withTransaction(
-    Effect.map(Effect.all([connections, apiKeys, webhooks, documents, pushConfigs, mcpServers]), (counts) => counts.reduce((sum, count) => sum + count, 0))
+    Effect.map(Effect.all([connections, apiKeys, webhooks, documents, pushConfigs, mcpServers, proxies]), (counts) => counts.reduce((sum, count) => sum + count, 0))
   )
 })

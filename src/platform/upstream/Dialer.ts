@@ -12,6 +12,8 @@ export interface DialTarget {
   readonly port: number
   /** TLS on top. */
   readonly secure: boolean
+  /** Which addresses of the name are used; absent or 0 = all. */
+  readonly family?: 0 | 4 | 6
 }
 
 /** The latest TLS session of one origin, so that the next handshake is shorter. */
@@ -147,6 +149,7 @@ export const make = (options: Options): Dialer => {
         port: target.port,
         lookup: lookupFor(purpose),
         autoSelectFamily: true,
+        ...(target.family === undefined || target.family === 0 ? {} : { family: target.family }),
         ...(onread === null ? {} : { onread })
       }
       const socket = target.secure

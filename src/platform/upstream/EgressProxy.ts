@@ -6,14 +6,18 @@
  * proxy resolves is the proxy operator's responsibility.
  */
 import * as net from "node:net"
+import * as Redacted from "effect/Redacted"
+import type { OutboundProxy } from "#actors/request/ports/OutboundProxy.ts"
 import type { Dial, Dialed, Dialer, SessionSlot, DialTarget } from "./Dialer.ts"
 import { peerOf } from "./Dialer.ts"
 import { isLocalName, isMetadataName } from "./addressRules.ts"
-import { DialError } from "./failures.ts"
+import { codeOf, DialError } from "./failures.ts"
 
-export interface Proxy {
-  readonly kind: "http" | "socks5"
-  readonly target: DialTarget
+/** What the URL of a proxy says. */
+export interface ProxyUrl {
+  readonly type: "http" | "https" | "socks5"
+  readonly host: string
+  readonly port: number
   readonly username: string
   readonly password: string
 }
@@ -21,7 +25,7 @@ export interface Proxy {
 /** Bytes of a proxy's greeting that are read before giving up. */
 const maxGreetingBytes = 16 * 1024
 
-const defaultPorts: Readonly<Record<string, number>> = { "http:": 80, "https:": 443, "socks5:": 1080 }
+const defaultPorts = { http: 80, https: 443, socks5: 1080 } as const
 
 const decode = (part: string): string => {
   try {
@@ -32,21 +36,18 @@ const decode = (part: string): string => {
 }
 
 /** Reads a proxy URL (`http`, `https` or `socks5`, credentials inside); a string says what is wrong with it. */
-export const parse = (url: string): Proxy | string => {
+export const parse = (url: string): ProxyUrl | string => {
   // The host of a scheme that the URL standard does not know is not normalised: read it as http.
-  const scheme = /^(https?|socks5):\/\//i.exec(url)?.[1]?.toLowerCase()
+  const scheme = /^(https?|socks5):\/\//i.exec(url)?.[1]?.toLowerCase() as ProxyUrl["type"] | undefined
   if (scheme === undefined) return "the proxy URL must start with http://, https:// or socks5://"
   const parsed = URL.parse(url.replace(/^[a-z0-9]+:/i, scheme === "socks5" ? "http:" : `${scheme}:`))
   if (parsed === null) return "the proxy URL cannot be read"
   // A port that is the default of the borrowed scheme vanishes from `port`; look at the text for it.
   const explicit = scheme === "socks5" && /:80(?:\/|$)/.test(url) ? 80 : Number(parsed.port)
   return {
-    kind: scheme === "socks5" ? "socks5" : "http",
-    target: {
-      host: parsed.hostname.replace(/^\[|\]$/g, ""),
-      port: explicit === 0 ? defaultPorts[`${scheme}:`] ?? 1080 : explicit,
-      secure: scheme === "https"
-    },
+    type: scheme,
+    host: parsed.hostname.replace(/^\[|\]$/g, ""),
+    port: explicit === 0 ? defaultPorts[scheme] : explicit,
     username: decode(parsed.username),
     password: decode(parsed.password)
   }
@@ -72,11 +73,13 @@ const readConnectHead: Reader = (bytes) => {
   return refused(status === "407" ? "asks for other credentials (407)" : `refused the tunnel (status ${status})`)
 }
 
-const connectRequest = (proxy: Proxy, target: DialTarget): Buffer => {
+const hasCredentials = ({ password, username }: OutboundProxy): boolean => Redacted.value(username) !== "" || Redacted.value(password) !== ""
+
+const connectRequest = (proxy: OutboundProxy, target: DialTarget): Buffer => {
   const peer = peerOf(target)
-  const authorization = proxy.username === "" && proxy.password === ""
-    ? ""
-    : `proxy-authorization: Basic ${Buffer.from(`${proxy.username}:${proxy.password}`).toString("base64")}\r\n`
+  const authorization = hasCredentials(proxy)
+    ? `proxy-authorization: Basic ${Buffer.from(`${Redacted.value(proxy.username)}:${Redacted.value(proxy.password)}`).toString("base64")}\r\n`
+    : ""
   return Buffer.from(`CONNECT ${peer} HTTP/1.1\r\nhost: ${peer}\r\n${authorization}\r\n`, "latin1")
 }
 
@@ -101,7 +104,7 @@ const socksAddress = (host: string): Buffer => {
   return Buffer.concat([Buffer.from([3, name.length]), name])
 }
 
-const socksReader = (proxy: Proxy, target: DialTarget): Reader => {
+const socksReader = (proxy: OutboundProxy, target: DialTarget): Reader => {
   const request = Buffer.concat([Buffer.from([5, 1, 0]), socksAddress(target.host), Buffer.from([target.port >> 8, target.port & 255])])
   const readReply: Reader = (bytes) => {
     if (bytes.length < 5) return more
@@ -121,9 +124,9 @@ const socksReader = (proxy: Proxy, target: DialTarget): Reader => {
     if (bytes[0] !== 5) return refused("does not speak SOCKS5")
     const rest = bytes.subarray(2)
     if (bytes[1] === 0) return { _tag: "Write", bytes: request, rest, next: readReply }
-    if (bytes[1] !== 2 || proxy.username === "") return refused("accepts no authentication method that we have")
-    const user = Buffer.from(proxy.username)
-    const password = Buffer.from(proxy.password)
+    if (bytes[1] !== 2 || Redacted.value(proxy.username) === "") return refused("accepts no authentication method that we have")
+    const user = Buffer.from(Redacted.value(proxy.username))
+    const password = Buffer.from(Redacted.value(proxy.password))
     if (user.length > 255 || password.length > 255) return refused("takes credentials of at most 255 bytes")
     const bytesOut = Buffer.concat([Buffer.from([1, user.length]), user, Buffer.from([password.length]), password])
     return { _tag: "Write", bytes: bytesOut, rest, next: readAuthentication }
@@ -182,24 +185,38 @@ const refuseTarget = (dialer: Dialer, target: DialTarget): DialError | null => {
   return problem === null ? null : new DialError("blocked-url", problem.message, problem)
 }
 
-/** Connects to `target` through `proxy`; every failure of the proxy has the reason `proxy`, and nothing ever goes direct. */
-export const connect = (dialer: Dialer, proxy: Proxy, target: DialTarget, proxySessions: SessionSlot, sessions: SessionSlot, done: Dialed): Dial => {
+/** What came of it, without the proxy's address: clients read it, and operators find the address by the id. */
+const unreachable = (label: string, error: DialError | null): DialError => {
+  const reason = error?.reason === "blocked-url" ? "blocked-url" : "proxy"
+  const detail = error === null ? "unknown" : codeOf(error.cause) || error.reason
+  return new DialError(reason, `${label} cannot be reached (${detail})`, error)
+}
+
+/**
+ * Connects to `target` through `proxy`; every failure of the proxy has the reason `proxy`, and nothing ever goes direct. `connectMs`:
+ * time for TCP and TLS to the proxy, for what it then does the call's own deadline holds.
+ */
+export const connect = (
+  dialer: Dialer, proxy: OutboundProxy, connectMs: number, target: DialTarget, proxySessions: SessionSlot, sessions: SessionSlot, done: Dialed
+): Dial => {
   const refusal = refuseTarget(dialer, target)
   if (refusal !== null) {
     const late = setImmediate(() => done(refusal, null))
     return { cancel: () => clearImmediate(late) }
   }
-  const label = `the proxy ${peerOf(proxy.target)}`
+  const label = `the proxy ${proxy.id}`
   let cancelled = false
-  let current: Dial = dialer.connect(proxy.target, "proxy", proxySessions, null, (error, socket) => {
-    if (socket === null) {
-      const reason = error?.reason === "blocked-url" ? "blocked-url" : "proxy"
-      return done(new DialError(reason, `${label} cannot be reached: ${error?.message ?? "unknown"}`, error), null)
-    }
+  const overdue = setTimeout(() => {
+    current.cancel()
+    done(new DialError("proxy", `${label} cannot be reached: no connection was made within ${connectMs} ms (PROXY_FAST_FAIL_TIMEOUT_MS)`), null)
+  }, connectMs)
+  let current: Dial = dialer.connect({ host: proxy.host, port: proxy.port, secure: proxy.secure, family: proxy.family }, "proxy", proxySessions, null, (error, socket) => {
+    clearTimeout(overdue)
+    if (socket === null) return done(unreachable(label, error), null)
     current = {
       cancel: () => socket.destroy()
     }
-    const methods = proxy.username === "" ? [5, 1, 0] : [5, 2, 0, 2]
+    const methods = Redacted.value(proxy.username) === "" ? [5, 1, 0] : [5, 2, 0, 2]
     const first = proxy.kind === "socks5" ? Buffer.from(methods) : connectRequest(proxy, target)
     const reader = proxy.kind === "socks5" ? socksReader(proxy, target) : readConnectHead
     handshake(socket, first, reader, label, (failure) => {
@@ -212,6 +229,7 @@ export const connect = (dialer: Dialer, proxy: Proxy, target: DialTarget, proxyS
   return {
     cancel: () => {
       cancelled = true
+      clearTimeout(overdue)
       current.cancel()
     }
   }

@@ -145,7 +145,9 @@ export class HttpCall extends WheelEntry implements UpstreamCall, ConnectionExch
     const phase = now >= this.#totalAt ? "total" : this.#phase
     const limit = phase === "total" ? timeouts.total : this.#limit()
     const progress = { ...this.#progress(), phase }
-    this.#fail(Failures.make("timeout", progress, `${limitNames[phase]} from ${this.#pool.peer} within ${limit} ms (${phase} timeout)`))
+    // The tunnel does not stand yet: the provider has not been asked.
+    const reason = phase === "connect" && this.#pool.tunnelled ? "proxy" : "timeout"
+    this.#fail(Failures.make(reason, progress, `${limitNames[phase]} from ${this.#pool.peer} within ${limit} ms (${phase} timeout)`))
     return Infinity
   }
 
@@ -306,6 +308,7 @@ export class HttpCall extends WheelEntry implements UpstreamCall, ConnectionExch
   #fail(failure: UpstreamFailure): void {
     if (this.#over) return
     const late = this.#starting
+    if (failure.reason === "proxy") this.#pool.noteProxyFailed(failure.message)
     this.#finish()
     this.#release()
     if (late) queueMicrotask(() => this.#tell(failure))

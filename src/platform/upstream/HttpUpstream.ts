@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Supervisor from "#actors/Supervisor.ts"
+import { Configuration } from "#actors/ports/Configuration.ts"
 import { NodeGroup } from "#actors/ports/NodeGroup.ts"
 import { Upstream } from "#actors/request/ports/Upstream.ts"
 import type { UpstreamCall, UpstreamFailure, UpstreamHandler, UpstreamRequest } from "#actors/request/ports/Upstream.ts"
@@ -16,10 +17,10 @@ import type { Values } from "#src/platform/configuration/Settings.ts"
 import { SimulatorAddress } from "#src/platform/configuration/SimulatorAddress.ts"
 import { HttpCall } from "./HttpCall.ts"
 import * as Dialer from "./Dialer.ts"
-import * as EgressProxy from "./EgressProxy.ts"
 import * as Resolver from "./Resolver.ts"
 import { SocketPool } from "./SocketPool.ts"
 import type { PoolSettings } from "./SocketPool.ts"
+import type { TunnelCounts } from "./egress/TunnelCounts.ts"
 import { Roster } from "#src/platform/structures/Roster.ts"
 import { TimerWheel } from "./TimerWheel.ts"
 
@@ -48,6 +49,12 @@ export interface Options {
   readonly ca?: ReadonlyArray<string>
   /** What this gateway calls itself in the header of hops; no header without. */
   readonly hop?: string
+  /** Time for TCP and TLS to a proxy, in ms (PROXY_FAST_FAIL_TIMEOUT_MS). */
+  readonly proxyConnectMs?: number
+  /** Where tunnels are counted. */
+  readonly tunnels?: TunnelCounts
+  /** Calls the listener with the revisions of the proxies in use whenever they change; sockets of all others are closed. */
+  readonly onProxies?: (listener: (revisions: ReadonlySet<string>) => void) => () => void
   /** Origins of this process itself (the built-in simulator), which no flag may close. Asked once per pool. */
   readonly isTrusted?: (origin: string) => boolean
 }
@@ -59,6 +66,7 @@ const defaultMaxSocketAgeMs = 300_000
 const defaultMaxPools = 512
 const defaultMaxHeadBytes = 64 * 1024
 const defaultRecheckMs = 1_000
+const defaultProxyConnectMs = 2_000
 
 type Service = Upstream["Service"]
 
@@ -118,7 +126,8 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
       maxSocketAgeMs: options.maxSocketAgeMs ?? defaultMaxSocketAgeMs,
       maxHeadBytes: options.maxHeadBytes ?? defaultMaxHeadBytes,
       recheckMs: options.recheckMs ?? defaultRecheckMs,
-      hop: options.hop ?? null
+      hop: options.hop ?? null,
+      proxyConnectMs: options.proxyConnectMs ?? defaultProxyConnectMs
     }
     const maxPools = options.maxPools ?? defaultMaxPools
     const pools = new Map<string, SocketPool>()
@@ -139,16 +148,15 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
     const open = (key: string, request: UpstreamRequest): SocketPool | string => {
       const target = parseOrigin(request.origin)
       if (target === null) return "the origin of the upstream is not http(s)://host[:port]"
-      const proxy = request.proxy === null ? null : EgressProxy.parse(request.proxy)
-      if (typeof proxy === "string") return proxy
       if (pools.size >= maxPools) forgetOne()
       const pool = new SocketPool({
         key,
         origin: request.origin,
         host: target.hostHeader,
         target,
-        proxy,
-        trusted: proxy === null && options.isTrusted?.(request.origin) === true,
+        proxy: request.proxy,
+        tunnels: options.tunnels ?? null,
+        trusted: request.proxy === null && options.isTrusted?.(request.origin) === true,
         dialer,
         settings,
         wheel
@@ -162,9 +170,18 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
 
     const onOver = (call: HttpCall) => live.remove(call)
 
+    const quiet = options.onProxies?.((revisions) => {
+      for (const [key, pool] of pools) {
+        if (pool.proxy === null || revisions.has(pool.proxy.revision)) continue
+        pools.delete(key)
+        pool.retire()
+      }
+    })
+
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
         closed = true
+        quiet?.()
         for (const call of live) call.shutDown()
         for (const pool of pools.values()) pool.close()
         pools.clear()
@@ -175,9 +192,11 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
     return Upstream.of({
       dispatch: (request, handler) => {
         if (closed) return refuse(handler, "aborted", "the gateway is shutting down")
-        const key = request.proxy === null ? request.origin : `${request.proxy} ${request.origin}`
+        const { proxy } = request
+        if (proxy !== null && proxy.refusal !== null) return refuse(handler, "proxy", `the proxy ${proxy.id} ${proxy.refusal}`)
+        const key = proxy === null ? request.origin : `${proxy.revision} ${request.origin}`
         const pool = pools.get(key) ?? open(key, request)
-        if (typeof pool === "string") return refuse(handler, request.proxy === null ? "protocol" : "proxy", pool)
+        if (typeof pool === "string") return refuse(handler, "protocol", pool)
         const head = pool.heads.of(request.method, request.path, request.headers)
         if (typeof head === "string") return refuse(handler, "protocol", `the request cannot be sent: ${head}`)
         const call = new HttpCall(request, head, handler, pool, wheel, onOver)
@@ -202,9 +221,15 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
 /** The port, over the guard. */
 export const layer = (options: Options = {}): Layer.Layer<Upstream, never, UrlGuard> => Layer.effect(Upstream, make(options))
 
+const none: ReadonlySet<string> = new Set()
+
 /** What the operator set; the simulator on loopback is trusted. */
-export const layerOf = ({ keepAliveTimeoutMs, upstreamConnections }: Values) => Layer.unwrap(Effect.gen(function*() {
+export const layerOf = ({ keepAliveTimeoutMs, proxyConnectMs, upstreamConnections }: Values) => Layer.unwrap(Effect.gen(function*() {
+  const configuration = yield* Configuration
   const { id } = yield* NodeGroup
   const { url } = yield* SimulatorAddress
-  return layer({ hop: id, keepAliveMs: keepAliveTimeoutMs, connections: upstreamConnections, isTrusted: (origin) => origin === url })
+  return layer({
+    hop: id, keepAliveMs: keepAliveTimeoutMs, connections: upstreamConnections, proxyConnectMs, isTrusted: (origin) => origin === url,
+    onProxies: (listener) => configuration.onChange(({ egress }) => listener(egress === null ? none : egress.revisions))
+  })
 }))

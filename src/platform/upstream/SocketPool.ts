@@ -5,10 +5,12 @@
  * known exactly: a call is queued, connecting or sent.
  */
 import type { OnReadOpts } from "node:net"
+import type { OutboundProxy } from "#actors/request/ports/OutboundProxy.ts"
 import type { HttpCall } from "./HttpCall.ts"
 import type { Dial, Dialed, Dialer, SessionSlot, DialTarget } from "./Dialer.ts"
 import { peerOf } from "./Dialer.ts"
 import * as EgressProxy from "./EgressProxy.ts"
+import type { TunnelCounts } from "./egress/TunnelCounts.ts"
 import { Http1Connection } from "./Http1Connection.ts"
 import type { ConnectionOwner } from "./Http1Connection.ts"
 import { RequestHeads } from "./request/RequestHead.ts"
@@ -30,6 +32,8 @@ export interface PoolSettings {
   readonly recheckMs: number
   /** What this gateway calls itself in the header of hops; null = no header. */
   readonly hop: string | null
+  /** Time for TCP and TLS to a proxy, in ms. */
+  readonly proxyConnectMs: number
 }
 
 /** Longest idle time that a server's `keep-alive: timeout=` may ask for, in ms. */
@@ -59,13 +63,14 @@ export class SocketPool implements ConnectionOwner {
   readonly target: DialTarget
   readonly now: () => number
   readonly heads: RequestHeads
-  readonly tunnelled: boolean
   lastUsedAt = 0
   /** Calls that hold a socket or are getting one. */
   running = 0
   readonly #dialer: Dialer
   readonly #settings: PoolSettings
-  readonly #proxy: EgressProxy.Proxy | null
+  readonly tunnelled: boolean
+  readonly proxy: OutboundProxy | null
+  readonly #tunnels: TunnelCounts | null
   readonly #trusted: boolean
   readonly #sessions: SessionSlot = { session: undefined }
   readonly #proxySessions: SessionSlot = { session: undefined }
@@ -75,6 +80,7 @@ export class SocketPool implements ConnectionOwner {
   /** The warmest is the last. */
   readonly #idle: Array<Http1Connection> = []
   readonly #queue = new Set<HttpCall>()
+  #retired = false
 
   constructor(options: {
     readonly key: string
@@ -82,7 +88,9 @@ export class SocketPool implements ConnectionOwner {
     /** The origin's `name[:port]`, for the host header. */
     readonly host: string
     readonly target: DialTarget
-    readonly proxy: EgressProxy.Proxy | null
+    readonly proxy: OutboundProxy | null
+    /** What becomes of its tunnels is counted there. */
+    readonly tunnels: TunnelCounts | null
     /** True for an origin of this process itself (the simulator): not subject to the flags. */
     readonly trusted: boolean
     readonly dialer: Dialer
@@ -92,12 +100,13 @@ export class SocketPool implements ConnectionOwner {
     this.key = options.key
     this.origin = options.origin
     this.target = options.target
-    this.peer = peerOf(options.target) + (options.proxy === null ? "" : ` through the proxy ${peerOf(options.proxy.target)}`)
+    this.peer = peerOf(options.target) + (options.proxy === null ? "" : ` through the proxy ${options.proxy.id}`)
     this.now = options.wheel.now
     this.#wheel = options.wheel
     this.heads = new RequestHeads(options.host, options.settings.hop)
     this.tunnelled = options.proxy !== null
-    this.#proxy = options.proxy
+    this.proxy = options.proxy
+    this.#tunnels = options.tunnels
     this.#trusted = options.trusted
     this.#dialer = options.dialer
     this.#settings = options.settings
@@ -138,7 +147,7 @@ export class SocketPool implements ConnectionOwner {
 
   onIdle(connection: Http1Connection, hintMs: number): void {
     const idleMs = hintMs < 0 ? this.#settings.keepAliveMs : Math.min(hintMs - keepAliveMarginMs, maxKeepAliveMs)
-    if (idleMs <= 0) return connection.close()
+    if (idleMs <= 0 || (this.#retired && this.#queue.size === 0)) return connection.close()
     for (const call of this.#queue) {
       this.#queue.delete(call)
       this.#assign(connection, call)
@@ -174,9 +183,31 @@ export class SocketPool implements ConnectionOwner {
   }
 
   dial(onread: OnReadOpts, done: Dialed): Dial {
-    return this.#proxy === null
+    return this.proxy === null
       ? this.#dialer.connect(this.target, this.#trusted ? null : "provider", this.#sessions, onread, done)
-      : EgressProxy.connect(this.#dialer, this.#proxy, this.target, this.#proxySessions, this.#sessions, done)
+      : this.#tunnel(this.proxy, done)
+  }
+
+  #tunnel(proxy: OutboundProxy, done: Dialed): Dial {
+    const tunnels = this.#tunnels
+    const since = this.now()
+    const counted: Dialed = tunnels === null ? done : (error, socket) => {
+      // TLS inside the tunnel is the target's: the tunnel stood.
+      if (error === null || error.reason === "tls") tunnels.made(proxy.id, this.now() - since)
+      done(error, socket)
+    }
+    return EgressProxy.connect(this.#dialer, proxy, this.#settings.proxyConnectMs, this.target, this.#proxySessions, this.#sessions, counted)
+  }
+
+  /** A call failed because its proxy did. */
+  noteProxyFailed(message: string): void {
+    if (this.proxy !== null) this.#tunnels?.failed(this.proxy.id, message)
+  }
+
+  /** Keeps no socket from now on; running calls end as they would. */
+  retire(): void {
+    this.#retired = true
+    for (const connection of this.#idle.splice(0)) connection.close()
   }
 
   /** Closes every socket. */
@@ -193,9 +224,9 @@ export class SocketPool implements ConnectionOwner {
     if (this.#trusted || now - connection.checkedAt < this.#settings.recheckMs) return true
     connection.checkedAt = now
     return this.#dialer.checkAddress(
-      this.#proxy === null ? this.target.host : this.#proxy.target.host,
+      this.proxy === null ? this.target.host : this.proxy.host,
       connection.address,
-      this.#proxy === null ? "provider" : "proxy"
+      this.proxy === null ? "provider" : "proxy"
     ) === null
   }
 

@@ -1,7 +1,9 @@
 /** `targetsOf` of an expansion over a planner of models. */
+import type { Egress } from "#actors/egress/Egress.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
@@ -35,6 +37,40 @@ export const gatedBy = (configOf: ReturnType<typeof makeConfigs>) => (target: Ta
   return concurrencyPerModel === 0
     ? target
     : { ...target, gate: { id: `${combo.id} ${target.provider}/${target.model}`, max: concurrencyPerModel, depth: queueDepth, timeoutMs: queueTimeoutMs } }
+}
+
+/** What the calls of a key, and those through combos, leave by where it is not what the plan says. */
+export interface Leaving {
+  /** Names the key's own proxy; "" for a key without one, and for no key. */
+  readonly nameOf: (key: ApiKey | null) => string
+  /** The same list for a key without a proxy of its own. */
+  readonly targets: (targets: ReadonlyArray<Target>, key: ApiKey | null) => ReadonlyArray<Target>
+  /** `combos`: the innermost first. */
+  readonly target: (target: Target, key: ApiKey | null, combos: ReadonlyArray<Combo>) => Target
+}
+
+/** Null when nothing is assigned to any proxy. Lists are remembered per list and proxy, because requests share them. */
+export const leavingBy = (egress: Egress | null): Leaving | null => {
+  if (egress === null) return null
+  const remembered = new Map<string, WeakMap<ReadonlyArray<Target>, ReadonlyArray<Target>>>()
+  const proxyOf = (key: ApiKey | null) => key === null ? null : egress.ofKey(key.id)
+  const moved = (target: Target, key: ApiKey | null, combos: ReadonlyArray<string>): Target => {
+    const { proxy } = egress.of({ provider: target.provider, connection: target.connection, key: key === null ? null : key.id, combos })
+    return proxy === target.proxy ? target : { ...target, proxy }
+  }
+  return {
+    nameOf: (key) => proxyOf(key)?.id ?? "",
+    targets: (targets, key) => {
+      const own = proxyOf(key)
+      if (own === null) return targets
+      let lists = remembered.get(own.id)
+      if (lists === undefined) remembered.set(own.id, lists = new WeakMap())
+      let list = lists.get(targets)
+      if (list === undefined) lists.set(targets, list = targets.map((target) => moved(target, key, [])))
+      return list
+    },
+    target: (target, key, combos) => moved(target, key, combos.map(({ id }) => id))
+  }
 }
 
 /** What is known of a target's model: the operator's `contextWindowOverride`, else the registry's value. */

@@ -5,6 +5,7 @@ import * as Redacted from "effect/Redacted"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { type Candidate, ProviderProbe } from "#src/features/providers/ports/ProviderProbe.ts"
 import { Upstream, type UpstreamFailure, type UpstreamRequest } from "#actors/request/ports/Upstream.ts"
+import { Flags } from "#actors/ports/Flags.ts"
 import { UrlBlocked, UrlGuard } from "#actors/ports/UrlGuard.ts"
 import * as UpstreamProviderProbe from "#src/features/providers/probe/UpstreamProviderProbe.ts"
 import * as Answers from "#src/features/providers/probe/answers.ts"
@@ -36,6 +37,7 @@ const probe = (candidate: Candidate, answer: (request: UpstreamRequest) => Scrip
       },
       stats: () => []
     }),
+    Layer.succeed(Flags, { isOn: () => false, value: () => "false", source: () => "default" }),
     Layer.succeed(UrlGuard, {
       check: (url) => blocked ? Effect.fail(new UrlBlocked({ url, reason: "private", message: "private range" })) : Effect.succeed([]),
       checkAddress: () => null
@@ -43,7 +45,7 @@ const probe = (candidate: Candidate, answer: (request: UpstreamRequest) => Scrip
     Layer.succeed(Configuration, {
       current: () => ({
         version: 1, connections: [], connectionById: new Map(), activeByProvider: new Map(), nodes: [], nodeById: new Map(), nodeByPrefix: new Map(),
-        customModels: [], combos: [], comboMappings: [], aliases: new Map(), settings: new Map(), flagOverrides: new Map(), pricing: new Map(), fileOwned: new Map(), simulatorUrl: "http://127.0.0.1:1/v1", simulatorListed: true
+        customModels: [], combos: [], comboMappings: [], aliases: new Map(), settings: new Map(), flagOverrides: new Map(), pricing: new Map(), fileOwned: new Map(), egress: null, simulatorUrl: "http://127.0.0.1:1/v1", simulatorListed: true
       }),
       commit: (write) => write, reload: Effect.void, onChange: () => () => {}
     })

@@ -3,12 +3,15 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
+import type { OutboundProxy } from "#actors/request/ports/OutboundProxy.ts"
 import { Upstream } from "#actors/request/ports/Upstream.ts"
 import type { Timeouts, UpstreamCall, UpstreamFailure, UpstreamRequest } from "#actors/request/ports/Upstream.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import type { Policy } from "#src/platform/upstream/addressRules.ts"
 import * as AddressGuard from "#src/platform/upstream/AddressGuard.ts"
+import * as EgressProxy from "#src/platform/upstream/EgressProxy.ts"
 import * as HttpUpstream from "#src/platform/upstream/HttpUpstream.ts"
 import { latch } from "./scriptedServer.ts"
 
@@ -71,6 +74,17 @@ export const requestTo = (origin: string, over: Partial<UpstreamRequest> = {}): 
   proxy: null,
   ...over
 })
+
+/** The proxy that a URL describes. */
+export const proxyAt = (url: string, over: Partial<OutboundProxy> = {}): OutboundProxy => {
+  const parsed = EgressProxy.parse(url)
+  if (typeof parsed === "string") throw new Error(parsed)
+  const { host, password, port, type, username } = parsed
+  return {
+    id: "p1", revision: url, kind: type === "socks5" ? "socks5" : "http", host, port, secure: type === "https", family: 0,
+    username: Redacted.make(username), password: Redacted.make(password), refusal: null, ...over
+  }
+}
 
 export const run = (upstream: Upstream["Service"], request: UpstreamRequest, hooks: Hooks = {}): Running => {
   const seen: Recorded = { status: 0, headers: [], chunks: [], bytes: 0, ended: false, failure: null, late: 0 }

@@ -15,7 +15,6 @@ import * as Redacted from "effect/Redacted"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { CredentialFailure, Credentials, type Token } from "#actors/request/ports/Credentials.ts"
 import { ConnectionStore } from "#actors/ports/Stores.ts"
-import { Upstream } from "#actors/request/ports/Upstream.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import { builtin, type Registry } from "#src/providers/Registry.ts"
@@ -24,6 +23,7 @@ import * as OAuthClient from "./OAuthClient.ts"
 import { RefreshBreaker, type RefreshRule } from "./RefreshBreaker.ts"
 import * as ServiceAccount from "./serviceAccount.ts"
 import * as Slot from "./Slot.ts"
+import * as ControlCalls from "#src/platform/upstream/egress/ControlCalls.ts"
 import * as TokenEndpoint from "./tokenEndpoint.ts"
 import * as TokenRecord from "./tokenRecord.ts"
 
@@ -54,7 +54,7 @@ const tokenOf = (slot: Slot.Slot): Token => ({ value: Redacted.make(slot.value ?
 export const make = Effect.fnUntraced(function*(options: Options) {
   const configuration = yield* Configuration
   const store = yield* ConnectionStore
-  const endpoint = TokenEndpoint.make(yield* Upstream, yield* UrlGuard)
+  const endpoint = TokenEndpoint.make(yield* ControlCalls.make, yield* UrlGuard)
   const clock = yield* Clock.Clock
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
   const registry = options.registry ?? builtin
@@ -113,7 +113,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
         message: `The connection lacks a providerSpecificData value of ${row.oauth.tokenUrl}`
       })
     }
-    return yield* endpoint.grant(url, OAuthClient.refreshForm(client, slot.basis))
+    return yield* endpoint.grant(url, OAuthClient.refreshForm(client, slot.basis), { provider: connection.provider, connection })
   })
 
   /** Stores a grant unless another caller changed the secrets in the meantime: then the other secrets stand. */
@@ -174,10 +174,10 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     const { provider } = connection
     const asked = slot.kind === "refresh"
       ? refresh(connection, slot)
-      : ServiceAccount.exchange(endpoint, Redacted.make(slot.basis), rowOf(provider)?.serviceAccountScope ?? defaultScope)
+      : ServiceAccount.exchange(endpoint, Redacted.make(slot.basis), rowOf(provider)?.serviceAccountScope ?? defaultScope, { provider, connection })
     const grant = yield* Effect.tapError(asked, (failure) => {
-      // A refusal is about this grant; an endpoint that does not answer affects every connection that uses it.
-      if (failure.retry === "later") breaker.failed(rule, provider, id, now())
+      // A refusal is about this grant, an unreachable proxy about its connections; an endpoint that does not answer affects every connection.
+      if (failure.retry === "later" && failure.source === "upstream") breaker.failed(rule, provider, id, now())
       return note(id, slot, failure)
     })
     breaker.succeeded(rule, provider, id)
@@ -279,7 +279,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       if (slot !== undefined && now() - slot.obtainedAt >= BRAND_NEW_MS) slot.hardAt = 0
     },
     exchange: (provider, document) => Effect.map(
-      ServiceAccount.exchange(endpoint, document, rowOf(provider)?.serviceAccountScope ?? defaultScope),
+      ServiceAccount.exchange(endpoint, document, rowOf(provider)?.serviceAccountScope ?? defaultScope, { provider, connection: null }),
       (grant) => ({ value: grant.accessToken, expiresAt: grant.expiresIn === null ? null : now() + grant.expiresIn * 1000 })
     )
   })

@@ -5,6 +5,7 @@ import * as Redacted from "effect/Redacted"
 import { importPKCS8, SignJWT } from "jose"
 import { CredentialFailure } from "#actors/request/ports/Credentials.ts"
 import { readServiceAccount } from "#src/providers/credentialKind.ts"
+import type { Asker } from "#src/platform/upstream/egress/ControlCalls.ts"
 import type { Grant, TokenEndpoint } from "./tokenEndpoint.ts"
 
 const GRANT_TYPE = "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -16,7 +17,7 @@ const SKEW_S = 10
 const malformed = (message: string): CredentialFailure =>
   new CredentialFailure({ reason: "malformed", source: "operator", retry: "never", code: null, message })
 
-export const exchange = Effect.fnUntraced(function*(endpoint: TokenEndpoint, document: Redacted.Redacted<string>, scope: string) {
+export const exchange = Effect.fnUntraced(function*(endpoint: TokenEndpoint, document: Redacted.Redacted<string>, scope: string, asker: Asker) {
   const account = readServiceAccount(Redacted.value(document))
   if (account === null) return yield* malformed("The service-account document is no JSON with client_email and private_key")
   if (!URL.canParse(account.tokenUri)) return yield* malformed("The service-account document's token_uri is no URL")
@@ -33,6 +34,6 @@ export const exchange = Effect.fnUntraced(function*(endpoint: TokenEndpoint, doc
     // The library's words may quote the key.
     catch: () => malformed("The service-account document's private_key is no RSA key in PKCS #8 PEM")
   })
-  const grant: Grant = yield* endpoint.grant(account.tokenUri, { grant_type: GRANT_TYPE, assertion })
+  const grant: Grant = yield* endpoint.grant(account.tokenUri, { grant_type: GRANT_TYPE, assertion }, asker)
   return grant
 })

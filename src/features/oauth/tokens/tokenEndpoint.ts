@@ -2,9 +2,10 @@
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { CredentialFailure } from "#actors/request/ports/Credentials.ts"
-import type { Upstream, UpstreamFailure } from "#actors/request/ports/Upstream.ts"
+import type { UpstreamFailure } from "#actors/request/ports/Upstream.ts"
 import type { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
+import type { Asker, ControlCalls } from "#src/platform/upstream/egress/ControlCalls.ts"
 
 /** Bytes of an answer that are read. */
 const ANSWER_MAX = 256 * 1024
@@ -31,9 +32,9 @@ type Json = Readonly<Record<string, unknown>>
 
 export interface TokenEndpoint {
   /** Answers the JSON object of a success; an error object is a failure with its `code`. */
-  readonly post: (url: string, form: Form) => Effect.Effect<Json, CredentialFailure>
+  readonly post: (url: string, form: Form, asker: Asker) => Effect.Effect<Json, CredentialFailure>
   /** `post`, read as a grant. */
-  readonly grant: (url: string, form: Form) => Effect.Effect<Grant, CredentialFailure>
+  readonly grant: (url: string, form: Form, asker: Asker) => Effect.Effect<Grant, CredentialFailure>
 }
 
 const text = (value: unknown): string | null => typeof value === "string" && value !== "" ? value : null
@@ -90,7 +91,7 @@ const refusal = (status: number, json: Json | null, form: Form): CredentialFailu
 const ofFailure = (failure: UpstreamFailure): CredentialFailure => failure.reason === "blocked-url"
   ? new CredentialFailure({ reason: "blocked-url", source: "operator", retry: "never", code: null, message: failure.message })
   : new CredentialFailure({
-    reason: "unreachable", source: "upstream", retry: "later", code: null,
+    reason: "unreachable", source: failure.reason === "proxy" ? "operator" : "upstream", retry: "later", code: null,
     message: `The token endpoint cannot be reached (${failure.reason}): ${failure.message.slice(0, MESSAGE_MAX)}`
   })
 
@@ -98,15 +99,16 @@ const headers = [
   "content-type", "application/x-www-form-urlencoded", "accept", "application/json", "accept-encoding", "identity", "user-agent", "gateway"
 ]
 
-export const make = (upstream: Upstream["Service"], guard: UrlGuard["Service"]): TokenEndpoint => {
-  const send = (url: URL, body: string): Effect.Effect<{ readonly status: number; readonly body: string }, CredentialFailure> =>
+export const make = (calls: ControlCalls, guard: UrlGuard["Service"]): TokenEndpoint => {
+  const send = (url: URL, body: string, asker: Asker): Effect.Effect<{ readonly status: number; readonly body: string }, CredentialFailure> =>
     Effect.callback((resume) => {
       const decoder = new TextDecoder()
       let status = 0
       let size = 0
       let received = ""
-      const call = upstream.dispatch(
-        { origin: url.origin, path: url.pathname + url.search, method: "POST", headers, body, timeouts, proxy: null },
+      const call = calls.dispatch(
+        asker,
+        { origin: url.origin, path: url.pathname + url.search, method: "POST", headers, body, timeouts },
         {
           onHead: (code) => {
             status = code
@@ -128,7 +130,7 @@ export const make = (upstream: Upstream["Service"], guard: UrlGuard["Service"]):
       return Effect.sync(() => call.abort())
     })
 
-  const post: TokenEndpoint["post"] = Effect.fnUntraced(function*(target, form) {
+  const post: TokenEndpoint["post"] = Effect.fnUntraced(function*(target, form, asker) {
     yield* Effect.mapError(guard.check(target, "provider"), (blocked) => new CredentialFailure({
       reason: blocked.reason === "unresolvable" ? "unreachable" : "blocked-url",
       source: blocked.reason === "unresolvable" ? "upstream" : "operator",
@@ -136,7 +138,7 @@ export const make = (upstream: Upstream["Service"], guard: UrlGuard["Service"]):
       code: null,
       message: `The token endpoint is refused: ${blocked.message}`
     }))
-    const answer = yield* send(new URL(target), new URLSearchParams(form).toString())
+    const answer = yield* send(new URL(target), new URLSearchParams(form).toString(), asker)
     const json = parse(answer.body)
     const refused = refusal(answer.status, json, form)
     if (refused !== null) return yield* refused
@@ -145,7 +147,7 @@ export const make = (upstream: Upstream["Service"], guard: UrlGuard["Service"]):
 
   return {
     post,
-    grant: (url, form) => Effect.flatMap(post(url, form), (json) => {
+    grant: (url, form, asker) => Effect.flatMap(post(url, form, asker), (json) => {
       const accessToken = secret(json["access_token"])
       if (accessToken === null || !isHeaderText(Redacted.value(accessToken))) {
         return Effect.fail(protocol("The token endpoint's answer holds no usable access token"))

@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
+import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 
 /** What is asked; a stored connection and a credential that is not stored yet look the same. */
@@ -10,6 +11,8 @@ export interface Candidate {
   readonly provider: string
   readonly authType: "apikey" | "oauth" | "none"
   readonly credential: Redacted.Redacted<string> | null
+  /** The stored connection, whose proxy the call leaves by; absent: that of the provider. */
+  readonly connection?: Pick<Connection, "id" | "proxyEnabled" | "perKeyProxyEnabled">
   /** Instead of the registry row's or the node's base URL. */
   readonly baseUrl?: string | null
   /** Model of the one-token chat. */

@@ -10,12 +10,13 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { type Candidate, type Diagnosis, type ProbeResult, ProviderProbe } from "#src/features/providers/ports/ProviderProbe.ts"
-import { Upstream, type UpstreamFailure } from "#actors/request/ports/Upstream.ts"
+import type { UpstreamFailure } from "#actors/request/ports/Upstream.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Answers from "./answers.ts"
 import * as WireCalls from "./wireCalls.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
+import * as ControlCalls from "#src/platform/upstream/egress/ControlCalls.ts"
 
 /** One probe with all its calls ends within this time (ms). */
 const PROBE_MS = 30_000
@@ -36,16 +37,16 @@ const tooLarge: UpstreamFailure = {
 export const make = Effect.gen(function*() {
   const configuration = yield* Configuration
   const guard = yield* UrlGuard
-  const upstream = yield* Upstream
+  const calls = yield* ControlCalls.make
 
-  const send = (call: WireCalls.WireCall): Effect.Effect<Answer, UpstreamFailure> => Effect.callback((resume) => {
+  const send = (call: WireCalls.WireCall, { connection, provider }: Candidate): Effect.Effect<Answer, UpstreamFailure> => Effect.callback((resume) => {
     const decoder = new TextDecoder()
     let status = 0
     let size = 0
     let body = ""
-    const running = upstream.dispatch({
+    const running = calls.dispatch({ provider, connection: connection ?? null }, {
       origin: call.endpoint.origin, path: call.endpoint.path, method: call.method, headers: call.endpoint.headers,
-      body: call.body, timeouts, proxy: null
+      body: call.body, timeouts
     }, {
       onHead: (code) => {
         status = code
@@ -93,7 +94,7 @@ export const make = Effect.gen(function*() {
         return refused({ type: "network_error", source: "validation", code: blocked.reason, message: blocked.message }, null, null, true)
       }
     }
-    return yield* Effect.match(send(call), {
+    return yield* Effect.match(send(call, candidate), {
       onFailure: (failure) => refused(Answers.ofFailure(failure), null, call.probe, failure.reason === "blocked-url"),
       onSuccess: ({ body, status }): Outcome => {
         if (!StatusReason.isOk(status)) {

@@ -1,0 +1,164 @@
+/** Changes of outbound proxies and their assignments: what they must fulfil, and one change at a time over all nodes. */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import type { StoreError } from "#actors/ports/StoreError.ts"
+import { KeyStore, ProxyStore } from "#actors/ports/Stores.ts"
+import { UrlGuard } from "#actors/ports/UrlGuard.ts"
+import type { ManagementCall } from "#schemas/api/Management.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import type { Proxy, ProxyAssignment, ProxyScope } from "#schemas/egress/Proxy.ts"
+import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
+import * as StoredCredentials from "#src/management/ownership/storedCredentials.ts"
+import { REDACTED } from "#src/management/redact.ts"
+import type { NewProxy, ProxyChange } from "./api.ts"
+import * as Address from "./address.ts"
+
+/** Longest credential over SOCKS5, bytes (RFC 1929). */
+const SOCKS_MAX = 255
+
+type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
+
+export class Proxies extends Context.Service<Proxies, {
+  readonly create: (input: NewProxy, source: Proxy["source"]) => Done<Proxy>
+  readonly update: (input: ProxyChange) => Done<Proxy>
+  /** `detach`: what is assigned to it goes direct, or by the next assignment. */
+  readonly remove: (id: string, detach: boolean) => Done<Proxy>
+  /** The id as assignments are stored, of a provider, connection, combo or key that exists; else why not. */
+  readonly scopeIdOf: (scope: ProxyScope, given: string | null) => Done<string>
+  /** `proxyId` null: removes the assignments. */
+  readonly assign: (scope: ProxyScope, scopeIds: ReadonlyArray<string>, proxyId: string | null) => Done<ReadonlyArray<ProxyAssignment>>
+}>()("gateway/proxies/Proxies") {}
+
+const missing = Refusal.notFound("Proxy not found")
+
+const secretOf = (value: string | null): Redacted.Redacted<string> | null => value === null || value === "" ? null : Redacted.make(value)
+
+/** What a change makes of a stored credential: absent and `[redacted]` keep it. */
+const credential = (given: string | null | undefined, stored: Redacted.Redacted<string> | null): Redacted.Redacted<string> | null =>
+  given === undefined || given === REDACTED ? stored : secretOf(given)
+
+const originOf = ({ host, port, type }: Pick<Proxy, "host" | "port" | "type">): string => `${type}://${Address.shown(host)}:${port}`
+
+const hasSecret = ({ password, username }: Pick<Proxy, "password" | "username">): boolean => username !== null || password !== null
+
+const make = Effect.gen(function*() {
+  const configuration = yield* Configuration
+  const guard = yield* UrlGuard
+  const keys = yield* KeyStore
+  const random = yield* SecureRandom.SecureRandom
+  const store = yield* ProxyStore
+
+  const now = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
+  const find = (id: string): Done<Proxy> => Effect.flatMap(store.list, (all) => {
+    const found = all.find((proxy) => proxy.id === id)
+    return found === undefined ? Effect.fail(missing) : Effect.succeed(found)
+  })
+
+  const check = (proxy: Proxy): Done<void> => Effect.gen(function*() {
+    if (proxy.type === "socks5") {
+      if (configuration.current().settings.get("enableSocks5Proxy") !== true) {
+        return yield* Effect.fail(Refusal.invalidField("type", "SOCKS5 proxies are switched off: set enableSocks5Proxy with PATCH /api/settings"))
+      }
+      for (const field of ["username", "password"] as const) {
+        const value = proxy[field]
+        if (value !== null && Buffer.byteLength(Redacted.value(value)) > SOCKS_MAX) {
+          return yield* Effect.fail(Refusal.invalidField(field, `SOCKS5 takes at most ${SOCKS_MAX} bytes`))
+        }
+      }
+    }
+    // A name that cannot be resolved now is asked for again by each connection.
+    return yield* guard.check(originOf(proxy), "proxy").pipe(
+      Effect.asVoid,
+      Effect.catchTag("UrlBlocked", (blocked) => blocked.reason === "unresolvable" ? Effect.void : Effect.fail(
+        Refusal.badRequest(blocked.message, { code: "url_blocked", details: [{ field: "host", message: blocked.message }] })
+      ))
+    )
+  })
+
+  const hostOf = (given: string): Done<string> => {
+    const host = Address.hostOf(given)
+    return host === null ? Effect.fail(Refusal.invalidField("host", "Expected a host name or an IP address, without scheme, port and path")) : Effect.succeed(host)
+  }
+
+  return Proxies.of({
+    create: Effect.fn("Proxies.create")(function*(input, source) {
+      const at = yield* now
+      const proxy: Proxy = {
+        id: yield* random.uuidV4(), name: input.name, type: input.type ?? "http", host: yield* hostOf(input.host), port: input.port,
+        username: credential(input.username, null), password: credential(input.password, null),
+        region: input.region ?? null, notes: input.notes ?? null, status: input.status ?? "active", source, family: input.family ?? "auto",
+        createdAt: at, updatedAt: at
+      }
+      yield* check(proxy)
+      yield* configuration.commit(store.insert(proxy))
+      return proxy
+    }),
+    update: Effect.fn("Proxies.update")(function*({ id, password, username, ...fields }) {
+      const host = fields.host === undefined ? undefined : yield* hostOf(fields.host)
+      const changed = (before: Proxy, at: string): Proxy => ({
+        ...before, ...fields, ...(host === undefined ? {} : { host }),
+        username: credential(username, before.username), password: credential(password, before.password),
+        // Sockets are kept by this time: each change has a later one.
+        updatedAt: at > before.updatedAt ? at : new Date(Date.parse(before.updatedAt) + 1).toISOString()
+      })
+      const at = yield* now
+      // The guard asks the network, which must not hold up other changes.
+      yield* check(changed(yield* find(id), at))
+      return yield* configuration.commit(Effect.gen(function*() {
+        const before = yield* find(id)
+        const after = changed(before, at)
+        const keeps = (username === undefined || username === REDACTED) && before.username !== null || (password === undefined || password === REDACTED) && before.password !== null
+        if (keeps && hasSecret(before)) yield* StoredCredentials.refuseMove({ field: "host", from: originOf(before), to: originOf(after) })
+        yield* store.replace(after)
+        return after
+      }))
+    }),
+    remove: Effect.fn("Proxies.remove")(function*(id, detach) {
+      return yield* configuration.commit(Effect.gen(function*() {
+        const proxy = yield* find(id)
+        const assigned = (yield* store.assignments).filter(({ proxyId }) => proxyId === id).length
+        if (assigned > 0 && !detach) {
+          return yield* Effect.fail(Refusal.conflict(`${assigned} ${assigned === 1 ? "assignment leaves" : "assignments leave"} by this proxy: see ?id=${id}&where_used=1, or repeat with force=1`, { code: "PROXY_IN_USE" }))
+        }
+        yield* store.remove(id)
+        return proxy
+      }))
+    }),
+    scopeIdOf: Effect.fnUntraced(function*(scope, given) {
+      if (scope === "global") return ""
+      if (given === null) return yield* Effect.fail(Refusal.invalidField("scopeId", `Required for scope ${scope}`))
+      const snapshot = configuration.current()
+      const unknown = (message: string) => Effect.fail(Refusal.invalidField("scopeId", message))
+      switch (scope) {
+        case "provider":
+          return knownProvider(snapshot, given) ?? (yield* unknown(unknownProvider(given)))
+        case "account":
+          return snapshot.connectionById.has(given) ? given : yield* unknown("No connection has this id: see GET /api/providers")
+        case "combo":
+          return snapshot.combos.find(({ id, name }) => id === given || name === given)?.id ?? (yield* unknown("No combo has this id or name: see GET /api/combos"))
+        case "key":
+          return (yield* keys.get(given)) === null ? yield* unknown("No API key has this id: see GET /api/keys") : given
+      }
+    }),
+    assign: Effect.fn("Proxies.assign")(function*(scope, scopeIds, proxyId) {
+      return yield* configuration.commit(Effect.gen(function*() {
+        const assignedAt = yield* now
+        if (proxyId === null) {
+          for (const scopeId of scopeIds) yield* store.unassign(scope, scopeId)
+          return []
+        }
+        if (!(yield* store.list).some(({ id }) => id === proxyId)) return yield* Effect.fail(Refusal.invalidField("proxyId", "No proxy has this id: see GET /api/v1/management/proxies"))
+        const assignments = scopeIds.map((scopeId): ProxyAssignment => ({ scope, scopeId, proxyId, assignedAt }))
+        for (const assignment of assignments) yield* store.assign(assignment)
+        return assignments
+      }))
+    })
+  })
+})
+
+export const layer = Layer.effect(Proxies, make)

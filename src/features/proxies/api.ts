@@ -1,0 +1,89 @@
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { Access, reads, writes } from "#schemas/api/Access.ts"
+import { clearable, integer, listOf, Success, text } from "#schemas/api/fields.ts"
+import { Proxy, ProxyFamily, ProxyScope, ProxyType } from "#schemas/egress/Proxy.ts"
+
+const opt = Schema.optionalKey
+const id = text(1, 200)
+
+const common = {
+  username: clearable(text(0, 2_000)),
+  password: clearable(text(0, 2_000)),
+  region: clearable(text(0, 64)),
+  notes: clearable(text(0, 1_000)),
+  status: opt(Proxy.fields.status),
+  family: opt(ProxyFamily)
+}
+export const host = text(1, 255)
+export const port = integer(1, 65_535)
+
+/** A username or password `[redacted]` keeps what is stored. */
+export const NewProxy = Schema.Struct({ name: text(1, 120), type: opt(ProxyType), host, port, ...common })
+export type NewProxy = typeof NewProxy.Type
+export const ProxyChange = Schema.Struct({ id, name: opt(text(1, 120)), type: opt(ProxyType), host: opt(host), port: opt(port), ...common })
+export type ProxyChange = typeof ProxyChange.Type
+
+const masked = Schema.NullOr(Schema.Literal("[redacted]"))
+
+export const ProxyView = Schema.Struct({ ...Proxy.fields, username: masked, password: masked }).annotate({ identifier: "OutboundProxy" })
+export type ProxyView = typeof ProxyView.Type
+
+/** `connection` is another word for `account`. */
+const scope = Schema.Literals([...ProxyScope.literals, "connection"])
+
+const AssignmentView = Schema.Struct({
+  scope: ProxyScope,
+  /** A node's prefix for a provider node; null for `global`. */
+  scopeId: Schema.NullOr(Schema.String),
+  proxyId: Schema.String,
+  assignedAt: Schema.String
+})
+export type AssignmentView = typeof AssignmentView.Type
+
+const listOfAll = <S extends Schema.Top>(item: S) => Schema.Struct({ items: Schema.Array(item), total: Schema.Int })
+
+/** What a connection's calls leave by, for a caller without a key's or combo's proxy. */
+const Resolution = Schema.Struct({
+  connectionId: Schema.String,
+  level: Schema.Literals([...ProxyScope.literals, "direct"]),
+  levelId: Schema.NullOr(Schema.String),
+  proxy: Schema.NullOr(ProxyView)
+})
+
+const Assignment = { scope, scopeId: clearable(id), proxyId: clearable(id) }
+export type AssignmentInput = typeof AssignmentInput.Type
+export const AssignmentInput = Schema.Struct(Assignment)
+const BulkInput = Schema.Struct({ scope, scopeIds: listOf(id, 1_000), proxyId: clearable(id) })
+
+const flag = Schema.Literals(["0", "1", "true", "false"])
+
+/** Outbound proxies: which there are, and what leaves by them. */
+export const ProxiesGroup = HttpApiGroup.make("proxies").add(
+  HttpApiEndpoint.get("list", "/api/v1/management/proxies", {
+    query: { id: opt(id), where_used: opt(flag) },
+    success: Schema.Union([listOfAll(ProxyView), ProxyView, Schema.Struct({ id: Schema.String, count: Schema.Int, assignments: Schema.Array(AssignmentView) })])
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "All proxies; with id one of them; with where_used=1 what leaves by it"),
+  HttpApiEndpoint.post("create", "/api/v1/management/proxies", { payload: NewProxy, success: ProxyView.pipe(HttpApiSchema.status(201)) })
+    .annotate(Access, writes).annotate(OpenApi.Summary, "Add a proxy; nothing leaves by it until it is assigned"),
+  HttpApiEndpoint.patch("update", "/api/v1/management/proxies", { payload: ProxyChange, success: ProxyView })
+    .annotate(Access, writes).annotate(OpenApi.Summary, "Change the proxy that id names; a credential [redacted] keeps what is stored"),
+  HttpApiEndpoint.delete("remove", "/api/v1/management/proxies", { query: { id, force: opt(flag) }, success: Success })
+    .annotate(Access, writes).annotate(OpenApi.Summary, "Remove a proxy; 409 while something is assigned to it, unless force=1 removes that, too"),
+  HttpApiEndpoint.get("assignments", "/api/v1/management/proxies/assignments", {
+    query: { proxy_id: opt(id), scope: opt(scope), scope_id: opt(id), resolve_connection_id: opt(id) },
+    success: Schema.Union([listOfAll(AssignmentView), Resolution])
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "What is assigned; with resolve_connection_id what the connection's calls leave by"),
+  HttpApiEndpoint.put("assign", "/api/v1/management/proxies/assignments", {
+    payload: AssignmentInput, success: Schema.Struct({ ...Success.fields, assignment: Schema.NullOr(AssignmentView) })
+  }).annotate(Access, writes).annotate(OpenApi.Summary, "Assign a proxy; without proxyId remove the assignment"),
+  HttpApiEndpoint.put("bulkAssign", "/api/v1/management/proxies/bulk-assign", {
+    payload: BulkInput,
+    success: Schema.Struct({
+      ...Success.fields, requested: Schema.Int, updated: Schema.Int, failed: Schema.Array(Schema.Struct({ scopeId: Schema.String, reason: Schema.String }))
+    })
+  }).annotate(Access, writes).annotate(OpenApi.Summary, "The same assignment for several ids of one scope; unknown ids are listed and the others assigned")
+).annotateMerge(OpenApi.annotations({ title: "Outbound proxies", description: "Proxies that calls of upstreams leave by." }))

@@ -1,0 +1,53 @@
+/** How many tunnels each proxy made, and how many calls failed for want of one, since somebody last took the counts. */
+
+export interface TunnelCount {
+  made: number
+  failed: number
+  /** Sum over the tunnels that were made, ms. */
+  latencyMs: number
+  /** Of the latest failure; null when there was none. */
+  lastError: string | null
+}
+
+/** Characters of a failure that are kept. */
+const ERROR_MAX = 300
+
+export class TunnelCounts {
+  #byProxy = new Map<string, TunnelCount>()
+
+  made(proxy: string, ms: number): void {
+    const count = this.#of(proxy)
+    count.made++
+    count.latencyMs += ms
+  }
+
+  failed(proxy: string, message: string): void {
+    const count = this.#of(proxy)
+    count.failed++
+    count.lastError = message.slice(0, ERROR_MAX)
+  }
+
+  /** The counts by proxy; they begin again at nothing. */
+  take(): ReadonlyMap<string, TunnelCount> {
+    const taken = this.#byProxy
+    if (taken.size > 0) this.#byProxy = new Map()
+    return taken
+  }
+
+  /** Gives back what was taken and could not be stored. */
+  giveBack(counts: ReadonlyMap<string, TunnelCount>): void {
+    for (const [proxy, { failed, lastError, latencyMs, made }] of counts) {
+      const count = this.#of(proxy)
+      count.made += made
+      count.failed += failed
+      count.latencyMs += latencyMs
+      count.lastError ??= lastError
+    }
+  }
+
+  #of(proxy: string): TunnelCount {
+    let count = this.#byProxy.get(proxy)
+    if (count === undefined) this.#byProxy.set(proxy, count = { made: 0, failed: 0, latencyMs: 0, lastError: null })
+    return count
+  }
+}
