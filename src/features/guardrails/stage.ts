@@ -14,7 +14,7 @@ import { Guardrails } from "./Guardrails.ts"
 import * as Notes from "./Notes.ts"
 import { refusing, type Report } from "./Reading.ts"
 import * as Refusals from "./refusals.ts"
-import { scan } from "./requests/scan.ts"
+import { failed, scan } from "./requests/scan.ts"
 import type { RewrittenBody, ScannedBody } from "./requests/scanJob.ts"
 import { scanning } from "./requests/scanJobs.ts"
 import * as Rules from "./rules.ts"
@@ -48,7 +48,7 @@ export const requests = Effect.gen(function*() {
     })
     Stages.wait(call, fork, read, "its texts were read by guardrails", (said) => {
       // What was lost with its thread is what could not be read for another reason, too.
-      if (said instanceof PublicError) conclude(call, failed(of, said), null, next)
+      if (said instanceof PublicError) conclude(call, failed(of, said.message).reports, null, next)
       else conclude(call, said.reports, said.changed === null ? null : rewritten(said.changed, large, id), next)
     })
   }
@@ -86,10 +86,6 @@ export const answers = Effect.gen(function*() {
     }
   } satisfies Stage
 })
-
-/** Every guardrail that is on failed. */
-const failed = ({ requests: modes }: Rules.Rules, { message }: PublicError): ReadonlyArray<Report> =>
-  Rules.guardrails.filter(({ name }) => modes[name] !== "off").map(({ name }) => ({ name, mode: modes[name], found: {}, detections: 0, modified: false, error: message }))
 
 const rewritten = ({ bytes, digest, identity, outline }: RewrittenBody, large: Large, id: number): Changed => ({
   body: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),

@@ -1,7 +1,10 @@
 /** What all guardrails make of the texts of one request: changed bytes, and what a guardrail that fails may let pass. */
 import { describe, expect, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
+import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
+import * as Notes from "#src/features/guardrails/Notes.ts"
 import * as OptOut from "#src/features/guardrails/OptOut.ts"
 import { refusing } from "#src/features/guardrails/Reading.ts"
 import { scan } from "#src/features/guardrails/requests/scan.ts"
@@ -25,6 +28,32 @@ describe("a guardrail that fails", () => {
     const { changed, reports } = scanned(modes({ "prompt-injection": mode, "pii-masker": "redact" }))
     expect([refusing(reports)?.name, changed]).toEqual(["prompt-injection", null])
   })
+})
+
+it("a request that cannot be read at all is refused, and passes where it would only be observed", () => {
+  const deep = { messages: [{ role: "user", content: JSON.parse(`${"[".repeat(50_000)}${"]".repeat(50_000)}`) as unknown }] }
+  const refused = (mode: Rules.Mode) => refusing(scan(modes({ "pii-masker": mode }), "chat-completions", Buffer.alloc(0), deep).reports)
+  expect(refused("redact")).toMatchObject({ name: "pii-masker", error: "Maximum call stack size exceeded" })
+  expect(refused("warn")).toBeNull()
+})
+
+describe("the log", () => {
+  it.effect("names what was found and what was done, and never the text; a change is counted alone", () => Effect.gen(function*() {
+    const lines: Array<string> = []
+    const log = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+    const note = yield* Notes.make((effect) => {
+      Effect.runSync(Effect.provide(effect, log))
+      return () => undefined
+    })
+    for (const mode of ["warn", "block"] as const) note(scanned(modes({ "prompt-injection": mode, "pii-masker": "redact" })).reports, "request", `r-${mode}`)
+    for (const mode of ["warn", "block", "redact"] as const) note(scan(modes({ "pii-masker": mode }), "chat-completions", Buffer.from(JSON.stringify(body)), body).reports, "request", `p-${mode}`)
+    expect(lines).toEqual([
+      "guardrail prompt-injection failed: it broke in the request of r-warn; the request passed unread",
+      "guardrail prompt-injection failed: it broke in the request of r-block; the request was refused",
+      "guardrail pii-masker found email (1) in the request of p-warn",
+      "guardrail pii-masker found email (1) in the request of p-block; the request was blocked"
+    ])
+  }))
 })
 
 describe("names of guardrails", () => {
