@@ -1,6 +1,6 @@
 /**
  * The brute-force brake of the password: 5 failures in 15 minutes per address lock it for 15 minutes. Pure transition;
- * its twin over all nodes is `src/management/authentication/RedisLoginAttempts.ts`. An attempt counts when it begins, so that parallel guesses cannot pass.
+ * its twin over all nodes is `src/management/authentication/brake/RedisLoginAttempts.ts`. An attempt counts when it begins, so that parallel guesses cannot pass.
  */
 export const ATTEMPTS_MAX = 5
 export const WINDOW_MS = 15 * 60_000

@@ -5,7 +5,7 @@ import { nodeIdOf } from "#src/platform/configuration/nodeId.ts"
 import type { Values } from "#src/platform/configuration/Settings.ts"
 import { orShared } from "#src/platform/redis/orShared.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
-import * as MemoryLoginAttempts from "./authentication/MemoryLoginAttempts.ts"
+import * as MemoryLoginAttempts from "./authentication/brake/MemoryLoginAttempts.ts"
 import { ManagementOptions } from "./ManagementOptions.ts"
 
 const options = (settings: Values) => Layer.effect(ManagementOptions, Effect.map(FrontEnd, ({ port }) => ({
@@ -20,6 +20,6 @@ const options = (settings: Values) => Layer.effect(ManagementOptions, Effect.map
 
 /** Attempts to sign in: counted here alone, or with the other nodes. */
 const loginAttempts = (settings: Values) =>
-  orShared(settings, MemoryLoginAttempts.layer, async () => (await import("./authentication/RedisLoginAttempts.ts")).layer)
+  orShared(settings, MemoryLoginAttempts.layer, async () => (await import("./authentication/brake/RedisLoginAttempts.ts")).layer)
 
 export const layerOf = (settings: Values) => Layer.merge(options(settings), loginAttempts(settings))

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { Scope } from "effect/Scope"
 import { ATTEMPTS_MAX, LOCK_MS, WINDOW_MS } from "#actors/access/LoginBrake.ts"
-import type { LoginAttempts } from "#src/management/authentication/LoginAttempts.ts"
+import type { LoginAttempts } from "#src/management/authentication/brake/LoginAttempts.ts"
 
 export interface World {
   readonly store: LoginAttempts["Service"]

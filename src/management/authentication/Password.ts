@@ -10,7 +10,7 @@ import type { StoreError } from "#actors/ports/StoreError.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import * as LookUps from "#src/platform/structures/LookUps.ts"
-import { LoginGuard } from "./LoginGuard.ts"
+import { LoginGuard } from "./brake/LoginGuard.ts"
 
 export class Password extends Context.Service<Password, {
   readonly exists: Effect.Effect<boolean, StoreError>

@@ -10,7 +10,7 @@ import type { PasswordChange } from "./passwordChange.ts"
 import { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
-import { LoginGuard } from "./LoginGuard.ts"
+import { LoginGuard } from "./brake/LoginGuard.ts"
 import { Password } from "./Password.ts"
 import { Sessions } from "./Sessions.ts"
 

@@ -1,6 +1,6 @@
 /** Which addresses share one count of failed sign-ins. */
 import { expect, it } from "vitest"
-import { bucketOf } from "#src/management/authentication/LoginGuard.ts"
+import { bucketOf } from "#src/management/authentication/brake/LoginGuard.ts"
 
 it("addresses of one IPv6 /64 network share a count, in each of their forms; of another network they do not", () => {
   const one = ["2001:db8:1:2::", "2001:db8:1:2::9", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2:ffff::1"]
