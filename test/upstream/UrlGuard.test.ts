@@ -124,11 +124,11 @@ describe("a URL", () => {
     expect(JSON.stringify(second) + second.message).not.toContain("canary")
   })
 
-  it("names only a knob that opens it: other purposes than providers and proxies have the guard itself", async () => {
+  it("names only a knob that opens it: other purposes than providers, proxies and single sign-on have the guard itself", async () => {
     const guard = AddressGuard.make({ policy: () => policies.strict, resolve: table(names) })
     const messageOf = async (url: string, purpose: UrlPurpose) => (await Effect.runPromise(Effect.flip(guard.check(url, purpose)))).message
     for (const host of ["127.0.0.1", "192.168.1.9", "10.0.0.1", "169.254.1.1", "0.0.0.0"]) {
-      for (const purpose of ["webhook", "media", "web-fetch", "polling", "oidc"] as const) {
+      for (const purpose of ["webhook", "media", "web-fetch", "polling"] as const) {
         const message = await messageOf(`http://${host}/`, purpose)
         // What clients name is fetched under a policy that no flag changes.
         expect(message).toContain(purpose === "media" ? "no flag" : "OUTBOUND_SSRF_GUARD_ENABLED")
@@ -136,7 +136,7 @@ describe("a URL", () => {
         expect(await verdict(`http://${host}/`, purpose, policies.off)).toMatch(/^ok/)
       }
     }
-    expect(await messageOf("http://100.64.0.1/", "proxy")).toContain("GATEWAY_ALLOW_PRIVATE_PROVIDER_URLS")
+    for (const purpose of ["proxy", "oidc"] as const) expect(await messageOf("http://100.64.0.1/", purpose)).toContain("GATEWAY_ALLOW_PRIVATE_PROVIDER_URLS")
     expect(await messageOf("http://169.254.169.254/", "webhook")).toContain("no flag")
   })
 

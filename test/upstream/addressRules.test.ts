@@ -142,7 +142,7 @@ describe("the flags", () => {
         for (const priv of flags) {
           for (const guard of flags) {
             for (const category of categories) {
-              const operator = purpose === "provider" || purpose === "proxy"
+              const operator = purpose === "provider" || purpose === "proxy" || purpose === "oidc"
               const expected = category === "metadata"
                 ? false
                 : category === "public" || !guard ||

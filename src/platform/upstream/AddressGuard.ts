@@ -41,10 +41,10 @@ const reasons: Readonly<Record<Exclude<AddressRules.AddressCategory, "public">, 
 const metadataKnob = "no flag opens the metadata services of a cloud"
 
 const operatorKnobs: Readonly<Record<Exclude<AddressRules.AddressCategory, "public">, string>> = {
-  loopback: "it is open to providers and proxies when GATEWAY_ALLOW_LOCAL_PROVIDER_URLS is on",
-  lan: "it is open to providers and proxies when GATEWAY_ALLOW_LOCAL_PROVIDER_URLS is on",
-  private: "it is open to providers and proxies when GATEWAY_ALLOW_PRIVATE_PROVIDER_URLS is on",
-  "link-local": "it is open to providers and proxies when GATEWAY_ALLOW_PRIVATE_PROVIDER_URLS is on",
+  loopback: "it is open to providers, proxies and single sign-on when GATEWAY_ALLOW_LOCAL_PROVIDER_URLS is on",
+  lan: "it is open to providers, proxies and single sign-on when GATEWAY_ALLOW_LOCAL_PROVIDER_URLS is on",
+  private: "it is open to providers, proxies and single sign-on when GATEWAY_ALLOW_PRIVATE_PROVIDER_URLS is on",
+  "link-local": "it is open to providers, proxies and single sign-on when GATEWAY_ALLOW_PRIVATE_PROVIDER_URLS is on",
   metadata: metadataKnob,
   multicast: "a call needs one host",
   unspecified: "name the address that the server listens on, such as 127.0.0.1"

@@ -201,7 +201,7 @@ export const categoryOf = (address: string): AddressCategory | null => {
 }
 
 /** Purposes whose URL an operator enters; the flags for provider URLs open ranges for these alone. */
-export const operatorPurposes: ReadonlySet<UrlPurpose> = new Set<UrlPurpose>(["provider", "proxy"])
+export const operatorPurposes: ReadonlySet<UrlPurpose> = new Set<UrlPurpose>(["provider", "proxy", "oidc"])
 
 /** Whether a call for `purpose` may reach an address of `category`. */
 export const allows = (category: AddressCategory, purpose: UrlPurpose, policy: Policy): boolean => {
