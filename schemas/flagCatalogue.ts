@@ -37,11 +37,6 @@ const flag = <const K extends string>(
   key, category, label, type, enumValues, defaultValue, warningLevel, requiresRestart, description, lacks
 })
 
-/** Flags that cannot be switched on, because what they need is not there; and why. */
-export const withheld: ReadonlyMap<string, string> = new Map([
-  ["GATEWAY_OIDC_DISABLE_PASSWORD_LOGIN", "cannot be switched on: no sign-in through OIDC works, and the password is the only way in"]
-])
-
 export const catalogue = [
   flag("REQUIRE_API_KEY", "security", "Require API Key", "boolean", null, "false", "caution", false,
     "Inference without a valid key → 401"),
@@ -62,7 +57,7 @@ export const catalogue = [
   flag("AUTH_LOG_INCLUDE_ACCOUNT_ID", "security", "Account Id in Auth Log", "boolean", null, "false", "caution", false,
     "Account prefix in auth log lines"),
   flag("GATEWAY_OIDC_DISABLE_PASSWORD_LOGIN", "security", "Disable Password Login", "boolean", null, "false", "caution", false,
-    "OIDC only", "oidc"),
+    "Sign-ins by single sign-on only"),
   flag("ENABLE_TLS_FINGERPRINT", "network", "TLS Fingerprint", "boolean", null, "false", "info", true,
     "Browser-like TLS for upstream calls", "vendorClients"),
   flag("AUDIO_REMOTE_PROVIDER_NODES", "network", "Remote Audio Nodes", "boolean", null, "false", "caution", false,

@@ -27,6 +27,7 @@ import { mcp } from "#src/features/mcp/feature.ts"
 import { mcpServers } from "#src/features/mcpServers/feature.ts"
 import { nodes } from "#src/features/nodes/feature.ts"
 import { oauth } from "#src/features/oauth/feature.ts"
+import { oidc } from "#src/features/oidc/feature.ts"
 import { pricing } from "#src/features/pricing/feature.ts"
 import { providers } from "#src/features/providers/feature.ts"
 import { proxies } from "#src/features/proxies/feature.ts"
@@ -47,7 +48,7 @@ import { usage } from "#src/features/usage/feature.ts"
 import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
-  auth, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, compression, addresses, proxies, guardrails, flags, limits,
-  usage, bodies, quotas, health, capabilities, nodes, resilience, drills, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, reasoning,
-  live, responses, mcp, mcpServers, a2a, files, batches, search, cliTools, configFile, backups, purges, dashboard
+  auth, oidc, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, compression, addresses, proxies, guardrails, flags,
+  limits, usage, bodies, quotas, health, capabilities, nodes, resilience, drills, routing, evals, cache, webhooks, compliance, leases, sessions, signatures,
+  reasoning, live, responses, mcp, mcpServers, a2a, files, batches, search, cliTools, configFile, backups, purges, dashboard
 ] as const

@@ -29,7 +29,6 @@ export const features = {
   memory: feature("Memory", "Nothing is remembered between conversations.", "/api/memory", "/api/memory/health"),
   modelQuirks: feature("Per-model formats", "A model is called in its provider's format, with its provider's defaults."),
   nodeQuota: feature("Daily quota resets of nodes", "Quota windows are read from the upstream's answers."),
-  oidc: feature("Single sign-on", "Operators sign in with the password.", "/api/auth/oidc/login", "/api/auth/oidc/callback"),
   plugins: feature("Plugins and skills", "Nothing is run in a sandbox.", "/api/plugins", "/api/skills", "/api/agent-skills"),
   privateModels: feature("Rules about which bare or non-public model is meant", "An unknown or ambiguous bare model id is refused, and public and private models are not distinguished."),
   promptCachePlanning: feature("Protection of cached prefixes in combos", "Use the strategy cache-optimized."),

@@ -10,7 +10,7 @@ import { errorResponses } from "#schemas/api/Refusal.ts"
  * `anonymous` only reaches PUBLIC routes and the first-run setup.
  */
 export type Caller =
-  | { readonly kind: "session"; readonly sessionId: string }
+  | { readonly kind: "session"; readonly sessionId: string; /** Who signed in by single sign-on. */ readonly subject?: string }
   | { readonly kind: "key"; readonly key: ApiKey; readonly admin: boolean }
   | { readonly kind: "token"; readonly token: AccessToken }
   | { readonly kind: "local"; /** The configuration file that it applies. */ readonly file?: string }

@@ -6,7 +6,10 @@ export const Session = Schema.Struct({
   createdAt: Schema.Number,
   expiresAt: Schema.Number,
   revokedAt: Schema.NullOr(Schema.Number),
-  ipAddress: Schema.NullOr(Schema.String)
+  ipAddress: Schema.NullOr(Schema.String),
+  /** Of single sign-on: who signed in, and at which issuer; null = with the password. */
+  issuer: Schema.NullOr(Schema.String),
+  subject: Schema.NullOr(Schema.String)
 })
 export interface Session extends Schema.Schema.Type<typeof Session> {}
 

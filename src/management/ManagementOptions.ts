@@ -11,6 +11,8 @@ export class ManagementOptions extends Context.Service<ManagementOptions, {
   readonly cookieSecure: boolean
   /** INITIAL_PASSWORD, accepted while no password is stored. */
   readonly initialPassword: Redacted.Redacted<string> | null
+  /** The gateway's own address as browsers see it (GATEWAY_PUBLIC_URL), without a slash at its end. */
+  readonly publicUrl: string
   /** Port that clients and the dashboard share. */
   readonly port: number
   /** Longest wait for the record of the caller, ms. */

@@ -1,6 +1,7 @@
 /** What the kit asks of its process: what the operator set, and the count of attempts to sign in. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { schemeOf } from "#src/platform/configuration/address.ts"
 import { nodeIdOf } from "#src/platform/configuration/nodeId.ts"
 import type { Values } from "#src/platform/configuration/Settings.ts"
 import { orShared } from "#src/platform/redis/orShared.ts"
@@ -13,6 +14,7 @@ const options = (settings: Values) => Layer.effect(ManagementOptions, Effect.map
   jwtSecret: settings.jwtSecret,
   cookieSecure: settings.secureCookie === "true",
   initialPassword: settings.initialPassword,
+  publicUrl: settings.publicUrl?.replace(/\/+$/, "") ?? `${schemeOf(settings)}://localhost:${port}`,
   port,
   lookUpMs: settings.lookUpMs,
   modelListsEveryMs: settings.modelListsEveryMs

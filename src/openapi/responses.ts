@@ -44,6 +44,8 @@ const special: Readonly<Record<string, ReadonlyArray<Status>>> = {
   "keys.reveal": [410],
   "webhooks.replay": [409, 410],
   "registeredKeys.issue": [409, 429],
+  "oidc.login": [502],
+  "oidc.callback": [401, 429, 502],
   "oauth.callback": [410, 502],
   "oauth.exchange": [410, 502],
   "oauth.poll": [410, 502],

@@ -4,9 +4,26 @@ import { afterAll, describe, expect, it } from "vitest"
 import * as Postgres from "#test/support/postgres.ts"
 import { emptyDirectory, freePort, run, start, takenPort } from "./support/command.ts"
 import { serve } from "./support/dataDir.ts"
+import * as OidcProvider from "#test/support/oidcProvider.ts"
 
 const server = await Postgres.findServer()
 afterAll(server.stop)
+
+/** Signs in by single sign-on, and then switches the password off. */
+const switchPasswordOff = async (url: string, cookie: string): Promise<void> => {
+  const issuer = await OidcProvider.start(() => `http://localhost:${new URL(url).port}/api/auth/oidc/callback`)
+  const change = async (method: string, path: string, body: unknown) =>
+    (await fetch(url + path, { method, headers: { cookie, "content-type": "application/json" }, body: JSON.stringify(body) })).status
+  const settings = { oidcEnabled: true, oidcIssuer: issuer.issuer, oidcClientId: OidcProvider.CLIENT_ID, oidcClientSecret: OidcProvider.CLIENT_SECRET, oidcAllowedSubjects: [issuer.subject] }
+  expect(await change("PATCH", "/api/settings", settings)).toBe(200)
+  const begun = await fetch(`${url}/api/auth/oidc/login`, { redirect: "manual" })
+  const back = issuer.consent(begun.headers.get("location") ?? "")
+  const state = (begun.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? ""
+  expect((await fetch(url + back.pathname + back.search, { redirect: "manual", headers: { cookie: state } })).status).toBe(302)
+  expect(await change("PUT", "/api/settings/feature-flags", { key: "GATEWAY_OIDC_DISABLE_PASSWORD_LOGIN", value: "true" })).toBe(200)
+  expect(await change("POST", "/api/auth/login", { password: "any" })).toBe(403)
+  await issuer.close()
+}
 
 describe("a start that fails", () => {
   it("names every variable that cannot be used, with exit code 1 and no stack", async () => {
@@ -128,6 +145,7 @@ describe("a first start", () => {
     })
     expect(login.status).toBe(200)
     expect(fs.existsSync(path.join(dataDir, "gateway.run.json"))).toBe(true)
+    await switchPasswordOff(url, (login.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "")
 
     // Its directory is its own: others name its process.
     for (const args of [["serve", "--port", "0"], ["rekey"]]) {
@@ -140,10 +158,11 @@ describe("a first start", () => {
     expect(fs.existsSync(path.join(dataDir, "gateway.run.json"))).toBe(false)
     expect(fs.existsSync(path.join(dataDir, "pglite.lock"))).toBe(false)
 
-    // A password that was reset takes the generated one's place.
+    // A password that was reset takes the generated one's place, and is taken although it was switched off.
     const reset = await run(["password", "reset", "--stdin", "--data-dir", dataDir], { input: "correct horse battery\n" })
     expect(reset.code).toBe(0)
     expect(reset.stdout).not.toContain("correct horse")
+    expect(reset.stdout).toContain("Cleared the flag GATEWAY_OIDC_DISABLE_PASSWORD_LOGIN: the password signs in again.")
     const again = await serve(dataDir)
     expect(again.command.stdout).not.toContain("Management password")
     const statusOf = async (text: string) => (await fetch(`${again.url}/api/auth/login`, {

@@ -1,9 +1,10 @@
-/** Signing in over several nodes: to a provider, begun on one and come back to another; and to the gateway itself, braked by all as one. */
+/** Signing in over several nodes: to a provider and by single sign-on, begun on one and come back to another; and with the password, braked by all as one. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Cluster, findServers, type Ground, ground, startCluster } from "#test/support/cluster.ts"
 import type { InProcess } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
 import { errorIn } from "#test/support/lab.ts"
+import * as OidcProvider from "#test/support/oidcProvider.ts"
 import { eventually } from "#test/support/operator.ts"
 
 const servers = await findServers()
@@ -16,7 +17,7 @@ describe.skipIf(servers.missing !== null)("signing in over several nodes", { tim
 
   beforeAll(async () => {
     common = await ground(servers.postgres)
-    const environment = { HUGGINGFACE_OAUTH_CLIENT_ID: "client-of-the-operator" }
+    const environment = { HUGGINGFACE_OAUTH_CLIENT_ID: "client-of-the-operator", GATEWAY_PUBLIC_URL: "https://gateway.example/" }
     cluster = await startCluster(common, [{ environment }, { environment }])
     const [one, two] = cluster.nodes
     if (one === undefined || two === undefined) throw new Error("two nodes")
@@ -38,6 +39,28 @@ describe.skipIf(servers.missing !== null)("signing in over several nodes", { tim
     ))["code"]
     expect(await back(second)).toBe("oauth_denied")
     expect([await back(first), await back(second)]).toEqual(["oauth_state_invalid", "oauth_state_invalid"])
+  })
+
+  it("a sign-in by single sign-on that began on one node ends on the other; its session holds on both, and ends on both with its place in the list", async () => {
+    const issuer = await OidcProvider.start(() => "https://gateway.example/api/auth/oidc/callback")
+    try {
+      const list = (oidcAllowedSubjects: ReadonlyArray<string>) => first.operator.call("PATCH", "/api/settings", {
+        oidcEnabled: true, oidcIssuer: issuer.issuer, oidcClientId: OidcProvider.CLIENT_ID, oidcClientSecret: OidcProvider.CLIENT_SECRET, oidcAllowedSubjects
+      })
+      await list(["person-1"])
+      const cookieIn = (reply: Http.Reply, name: string) => new RegExp(`(?:^|, )(${name}=[^;]*)`).exec(reply.headers["set-cookie"] ?? "")?.[1] ?? ""
+      const begun = await Http.send(first.url, { path: "/api/auth/oidc/login" })
+      const back = issuer.consent(begun.headers["location"] ?? "")
+      await eventually(() => Http.send(second.url, { path: "/api/auth/status" }), ({ text }) => text.includes("\"singleSignOn\":true"), "the settings on the other node")
+      const ended = await Http.send(second.url, { path: back.pathname + back.search, headers: { cookie: cookieIn(begun, "oidc_state") } })
+      expect(ended.status, ended.text).toBe(302)
+      const asked = (node: InProcess) => Http.send(node.url, { path: "/api/keys", headers: { cookie: cookieIn(ended, "auth_token") } })
+      expect([(await asked(first)).status, (await asked(second)).status]).toEqual([200, 200])
+      await list(["person-2"])
+      for (const node of [first, second]) await eventually(() => asked(node), ({ status }) => status === 401, "the end of the session")
+    } finally {
+      await issuer.close()
+    }
   })
 
   it("guesses of the password count on all nodes as one", async () => {

@@ -65,12 +65,6 @@ describe("what a variable takes", () => {
     expect(problems({ GATEWAY_TRUSTED_PROXIES: "10.0.0.0/40" })).toEqual(["GATEWAY_TRUSTED_PROXIES='10.0.0.0/40' is not an IP address or CIDR range"])
   })
 
-  it("a flag that would lock everybody out stays off", () => {
-    const name = "GATEWAY_OIDC_DISABLE_PASSWORD_LOGIN"
-    for (const value of ["false", "0", ""]) expect(problems({ [name]: value })).toEqual([])
-    for (const value of ["true", "1", "ON"]) expect(problems({ [name]: value })[0]).toContain(`${name} cannot be switched on`)
-  })
-
   it("the URL of a server: its own scheme, and every form its driver reads", () => {
     const good = {
       DATABASE_URL: ["postgres://me:secret@db:5432/gateway", "postgresql://db/gateway?sslmode=require", "postgres://a:5432,b:5433/gateway",

@@ -28,7 +28,7 @@ describe("the route table", () => {
     const of = (tier: string) => routes.filter((route) => route.access?.tier === tier).map((route) => `${route.method} ${route.path}`).sort()
     assert.deepStrictEqual(of("PUBLIC"), [
       "GET /", "GET /.well-known/agent-card.json", "GET /.well-known/agent.json", "GET /.well-known/mcp.json", "GET /.well-known/oauth-protected-resource", "GET /.well-known/oauth-protected-resource/api/mcp/sse",
-      "GET /.well-known/oauth-protected-resource/api/mcp/stream", "GET /api/a2a/status", "GET /api/auth/status", "GET /api/health", "GET /api/health/ping", "GET /api/hello", "GET /api/init", "GET /api/monitoring/health",
+      "GET /.well-known/oauth-protected-resource/api/mcp/stream", "GET /api/a2a/status", "GET /api/auth/oidc/callback", "GET /api/auth/oidc/login", "GET /api/auth/status", "GET /api/health", "GET /api/health/ping", "GET /api/hello", "GET /api/init", "GET /api/monitoring/health",
       "GET /api/settings/require-login", "GET /api/usage/self-usage", "GET /dashboard", "GET /dashboard/", "GET /dashboard/:screen", "GET /dashboard/:screen/:id",
       "GET /dashboard/assets/:name", "GET /docs", "GET /openapi.json", "POST /api/auth/login", "POST /api/auth/logout",
       "POST /api/cli/connect"

@@ -102,6 +102,7 @@ describe("the census of upstream calls", () => {
       "src/features/bodies/Capture.ts": "stands in front of the port Upstream for an attempt, which has its row",
       "src/platform/upstream/egress/ControlCalls.ts": "stands in front of the port Upstream for the two below",
       "src/features/oauth/tokens/tokenEndpoint.ts": "tokens of connections, from a vendor's sign-in server",
+      "src/features/oidc/IssuerCalls.ts": "sign-ins to the gateway itself, at the operator's issuer",
       "src/features/providers/probe/UpstreamProviderProbe.ts": "an operator's check of a connection: its list of models, or one token where there is none",
       "src/features/quotas/polls/QuotaPolls.ts": "what is left of a connection's account, from its vendor's own endpoint",
       "src/features/mcpServers/client/HttpTransport.ts": "tools of the operator's MCP servers, each call in the audit of tools",

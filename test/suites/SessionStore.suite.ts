@@ -9,9 +9,12 @@ export const suite = (name: string, layer: Layer.Layer<SessionStore>): void => {
     it.effect("gives back what was inserted; a taken id is a conflict", () =>
       Effect.gen(function*() {
         const store = yield* SessionStore
-        const given = session({ id: "s-1", createdAt: 1_700_000_000_000, expiresAt: 1_700_000_000_001.5 })
+        const given = session({ id: "s-1", createdAt: 1_700_000_000_000, expiresAt: 1_700_000_000_001.5, issuer: "https://login.example", subject: "person-1" })
         yield* store.insert(given)
         assert.deepStrictEqual(yield* store.get("s-1"), given)
+        const plain = session({ id: "s-12" })
+        yield* store.insert(plain)
+        assert.deepStrictEqual(yield* store.get("s-12"), plain)
         assert.isNull(yield* store.get("s-unknown"))
         assert.strictEqual((yield* Effect.flip(store.insert(given))).reason, "conflict")
       }))

@@ -57,7 +57,7 @@ export const apiKey = (fields: Partial<ApiKey> = {}): ApiKey => ({
 })
 
 export const session = (fields: Partial<Session> = {}): Session => ({
-  id: "session-1", createdAt: 1_000, expiresAt: 2_000, revokedAt: null, ipAddress: "127.0.0.1", ...fields
+  id: "session-1", createdAt: 1_000, expiresAt: 2_000, revokedAt: null, ipAddress: "127.0.0.1", issuer: null, subject: null, ...fields
 })
 
 export const accessToken = (fields: Partial<AccessToken> = {}): AccessToken => ({

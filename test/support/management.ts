@@ -241,7 +241,7 @@ const base = (options: Options, dials: Dials) => {
     LocalResilience.layer,
     limits,
     Layer.succeed(ManagementOptions, {
-      machineId: MACHINE, jwtSecret: null, cookieSecure: false, port: 20128, lookUpMs: 1_000, modelListsEveryMs: 0,
+      machineId: MACHINE, jwtSecret: null, cookieSecure: false, publicUrl: `http://${HOST}`, port: 20128, lookUpMs: 1_000, modelListsEveryMs: 0,
       initialPassword: options.initialPassword === undefined ? null : Redacted.make(options.initialPassword)
     })
   )),

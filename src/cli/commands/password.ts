@@ -7,6 +7,7 @@ import * as Redacted from "effect/Redacted"
 import { AccessTokenStore, DocumentStore, SessionStore } from "#actors/ports/Stores.ts"
 import { PASSWORD_MAXIMUM, PASSWORD_MINIMUM } from "#schemas/passwordLength.ts"
 import { generatePassword } from "#src/bootstrap/FirstRun.ts"
+import { FLAG } from "#src/management/authentication/singleSignOn.ts"
 import * as Password from "#src/platform/secrets/Password.ts"
 import { load, type Overrides } from "#src/cli/environment.ts"
 import { failure } from "#src/cli/Failure.ts"
@@ -34,13 +35,15 @@ export const reset = (options: Overrides & { readonly stdin: boolean; readonly k
       const tokens = yield* AccessTokenStore
       yield* documents.put("password", "management", hash)
       yield* documents.put("setting", "setupComplete", true)
+      // The way back in when the issuer of single sign-on is gone.
+      const wasOff = yield* documents.remove("flag", FLAG)
       const details = {
         sessionCount: yield* sessions.revokeOthers(null, yield* Clock.currentTimeMillis),
         revokedTokenCount: options.keepTokens ? 0 : yield* tokens.removeByPassword(null)
       }
       yield* LocalAudit.note({ action: "auth.password.reset", target: null, resourceType: "settings", details })
-      return details
+      return { ...details, wasOff }
     }).pipe(Effect.provide(Records.stores(settings)))
     yield* Console.log(`${options.stdin ? "The management password is set." : `Management password: ${password}\n(shown only this once)`}
-Ended: ${ended.sessionCount} sessions. Revoked: ${ended.revokedTokenCount} access tokens.`)
+Ended: ${ended.sessionCount} sessions. Revoked: ${ended.revokedTokenCount} access tokens.${ended.wasOff ? `\nCleared the flag ${FLAG}: the password signs in again.` : ""}`)
   })

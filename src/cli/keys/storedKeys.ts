@@ -32,7 +32,7 @@ const services = (settings: Loaded) =>
       )
     )),
     Layer.provideMerge(Layer.succeed(ManagementOptions, {
-      machineId: nodeIdOf(settings), jwtSecret: null, cookieSecure: false, initialPassword: null, port: settings.port, lookUpMs: settings.lookUpMs, modelListsEveryMs: 0
+      machineId: nodeIdOf(settings), jwtSecret: null, cookieSecure: false, initialPassword: null, publicUrl: "", port: settings.port, lookUpMs: settings.lookUpMs, modelListsEveryMs: 0
     })),
     Layer.provideMerge(SecureRandom.layerWebCrypto),
     // A running gateway on the same server sees the change in the log of changes.

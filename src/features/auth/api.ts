@@ -36,6 +36,10 @@ export const AuthGroup = HttpApiGroup.make("auth").add(
       authenticated: Schema.Boolean,
       /** `session`, `key`, `token`, `local`, `open` or `anonymous`. */
       method: Schema.String,
+      /** Whether GET /api/auth/oidc/login is offered. */
+      singleSignOn: Schema.Boolean,
+      /** Whether POST /api/auth/login takes the password. */
+      passwordLogin: Schema.Boolean,
       ...LoginState.fields
     })
   }).annotate(Access, anyone).annotate(OpenApi.Summary, "Whether this call is authenticated"),

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { Configuration } from "#actors/ports/Configuration.ts"
+import { Flags } from "#actors/ports/Flags.ts"
 import { DocumentStore, SessionStore } from "#actors/ports/Stores.ts"
 import { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -12,6 +13,7 @@ import * as Cookie from "#src/management/authentication/cookie.ts"
 import { PasswordGate } from "#src/management/authentication/PasswordGate.ts"
 import { Password } from "#src/management/authentication/Password.ts"
 import { type OpenedSession, Sessions } from "#src/management/authentication/Sessions.ts"
+import * as SingleSignOn from "#src/management/authentication/singleSignOn.ts"
 import { AuthGroup } from "./api.ts"
 import * as Surface from "#src/management/Surface.ts"
 
@@ -19,6 +21,7 @@ export const layer = HttpApiBuilder.group(Surface.make(AuthGroup), "auth", Effec
   const audit = yield* Audit
   const configuration = yield* Configuration
   const documents = yield* DocumentStore
+  const flags = yield* Flags
   const gate = yield* PasswordGate
   const password = yield* Password
   const sessions = yield* Sessions
@@ -38,7 +41,7 @@ export const layer = HttpApiBuilder.group(Surface.make(AuthGroup), "auth", Effec
     const call = yield* ManagementCall
     const { cookie } = yield* gate.pass<OpenedSession>(presented, {
       action: "auth.login",
-      open: Effect.andThen(Effect.flatMap(Clock.currentTimeMillis, sessionStore.removeExpired), sessions.open(call.ip)),
+      open: Effect.andThen(Effect.flatMap(Clock.currentTimeMillis, sessionStore.removeExpired), sessions.open(call.ip, null)),
       undo: ({ sessionId }) => sessions.revoke(sessionId)
     })
     yield* audit.note({ action: "auth.login.success", resourceType: "session" })
@@ -87,6 +90,8 @@ export const layer = HttpApiBuilder.group(Surface.make(AuthGroup), "auth", Effec
       return {
         authenticated: authenticated || !state.requireLogin,
         method: authenticated || state.requireLogin ? caller.kind : "open",
+        singleSignOn: SingleSignOn.clientIn(configuration.current().settings) !== null,
+        passwordLogin: !SingleSignOn.isPasswordOff(configuration.current().settings, flags.isOn(SingleSignOn.FLAG)),
         ...state
       }
     })),

@@ -9,6 +9,7 @@ import * as FlagCatalogue from "#schemas/flagCatalogue.ts"
 import { refuseInertFlag } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
+import * as SingleSignOn from "#src/management/authentication/singleSignOn.ts"
 import { ownerOf, refuseOwned } from "#src/management/ownership/ownership.ts"
 import * as Surface from "#src/management/Surface.ts"
 
@@ -53,14 +54,17 @@ export const layer = HttpApiBuilder.group(Surface.make(FeatureFlagsGroup), "feat
     yield* refuseOwned(configuration.current(), "flag", key)
     const value = text === undefined ? undefined : FlagCatalogue.read(definition, text)
     if (value === null) return yield* Effect.fail(Refusal.invalidField("value", `${definition.key} takes ${FlagCatalogue.expects(definition)}`))
-    const withheld = FlagCatalogue.withheld.get(key)
-    if (withheld !== undefined && value !== undefined && FlagCatalogue.isTruthy(value)) {
-      return yield* Effect.fail(Refusal.invalidField("value", `${key} ${withheld}`))
-    }
-    if (value !== undefined && withheld === undefined) yield* refuseInertFlag(definition, value)
+    if (value !== undefined) yield* refuseInertFlag(definition, value)
     const previousValue = flags.value(definition.key)
     const previousSource = flags.source(definition.key)
-    yield* configuration.commit(value === undefined ? documents.remove(KIND, key) : documents.put(KIND, key, value))
+    yield* configuration.commit(Effect.gen(function*() {
+      // Read under the writer's lock: the settings that it rests on cannot change meanwhile.
+      const missing = key === SingleSignOn.FLAG && value !== undefined && FlagCatalogue.isTruthy(value)
+        ? SingleSignOn.missingIn(configuration.current().settings)
+        : null
+      if (missing !== null) return yield* Effect.fail(Refusal.invalidField("value", `${key} would leave no way in. ${missing}`))
+      yield* value === undefined ? documents.remove(KIND, key) : documents.put(KIND, key, value)
+    }))
     yield* audit.note({
       action: value === undefined ? "flag.cleared" : "flag.set",
       target: key,

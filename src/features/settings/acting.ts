@@ -21,7 +21,7 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   wildcardAliases: actsIn("src/routing/plan.ts"),
   blockedProviders: actsIn("src/routing/plan.ts"),
   customBannedSignals: lacks("accountRecovery", []),
-  bruteForceProtection: actsIn("src/management/authentication/PasswordGate.ts"),
+  bruteForceProtection: actsIn("src/management/authentication/brake/Brake.ts"),
   ...actIn("src/features/mcp/Admission.ts", "mcpEnabled", "mcpTransport"),
   ...actIn("src/management/authentication/Authentication.ts", "localOnlyManageScopeBypassEnabled", "localOnlyManageScopeBypassPrefixes"),
   a2aEnabled: actsIn("src/features/a2a/http.ts"),
@@ -49,9 +49,8 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   ...lack("logging", false, "debugMode", "logToolSources"),
   ...actIn("src/features/bodies/CallBodies.ts", "callLogBodies", "callLogBodyShare", "callLogBodyMaxKb", "callLogBodyTotalMb", "callLogBodyHours"),
   customAgents: actsIn("src/features/cliTools/Agents.ts"),
-  oidcEnabled: lacks("oidc", false),
-  ...lack("oidc", null, "oidcIssuer", "oidcClientId", "oidcClientSecret"),
-  oidcAllowedSubjects: lacks("oidc", []),
+  ...actIn("src/management/authentication/singleSignOn.ts", "oidcEnabled", "oidcIssuer", "oidcClientId", "oidcAllowedSubjects"),
+  oidcClientSecret: actsIn("src/features/oidc/SignOn.ts"),
   modelsDevSyncEnabled: lacks("discovery", false),
   modelsDevSyncInterval: lacks("discovery")
 }

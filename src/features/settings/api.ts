@@ -3,6 +3,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
+import * as Issuer from "#schemas/api/issuer.ts"
 import * as Origins from "#schemas/api/origins.ts"
 import { Document, integer, listOf, text } from "#schemas/api/fields.ts"
 import { ComboConfig } from "#schemas/records/Combo.ts"
@@ -93,11 +94,13 @@ export const SettingsInput = Schema.Struct({
   hideHealthCheckLogs: flag,
   customAgents: opt(CustomAgents),
   oidcEnabled: flag,
-  oidcIssuer: nullableText(500),
+  /** As its tokens name it, to the letter. */
+  oidcIssuer: opt(Schema.NullOr(text(0, 500).check(Schema.makeFilter((issuer: string) => issuer === "" || (Issuer.problemOf(issuer) ?? true))))),
   oidcClientId: nullableText(500),
   /** Written, never read back. */
   oidcClientSecret: nullableText(2000),
-  oidcAllowedSubjects: words,
+  /** Subjects (`sub`) whom the issuer may sign in; an empty list admits no one. */
+  oidcAllowedSubjects: opt(listOf(text(1, 255), 500)),
   modelsDevSyncEnabled: flag,
   modelsDevSyncInterval: opt(integer(60, 2_592_000))
 })

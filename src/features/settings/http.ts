@@ -1,9 +1,8 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
 import { blockedProviders, Configuration, shownKeys, shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
-import { Secrets } from "#actors/ports/Secrets.ts"
+import { Flags } from "#actors/ports/Flags.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import * as Acting from "./acting.ts"
 import { ManagementCall } from "#schemas/api/Management.ts"
@@ -19,6 +18,7 @@ import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import { Password } from "#src/management/authentication/Password.ts"
 import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
 import { PasswordGate } from "#src/management/authentication/PasswordGate.ts"
+import * as SingleSignOn from "#src/management/authentication/singleSignOn.ts"
 import { scopeRank } from "#actors/keys/scopes.ts"
 import { callerRank } from "#src/management/authentication/rights.ts"
 import * as Surface from "#src/management/Surface.ts"
@@ -32,9 +32,10 @@ const securitySettings: ReadonlySet<string> = new Set([
   // The gateway runs their programs.
   "customAgents"
 ])
-/** Sealed settings live under their own kind, so that no list of settings can show them. */
+/** Documents of this kind are sealed by their store, and no list of settings shows them. */
 const SECRET_KIND = "secret"
-const sealContext = (name: string): string => `setting:${name}`
+/** Settings with a meaning of their own: one has its own path, one the gateway writes itself. */
+const unlisted: ReadonlySet<string> = new Set([addressFilter, SingleSignOn.PROOF, ...secretSettings])
 
 const isRecord = (value: Schema.Json | undefined): value is Record<string, Schema.Json> => typeof value === "object" && value !== null && !Array.isArray(value)
 
@@ -68,7 +69,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
   const gate = yield* PasswordGate
   const options = yield* ManagementOptions
   const password = yield* Password
-  const secrets = yield* Secrets
+  const flags = yield* Flags
 
   const view = Effect.gen(function*() {
     const stored = named(configuration.current())
@@ -76,7 +77,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
     const secretsSet = Object.fromEntries(Array.from(secretSettings, (name) => [`${name}Set`, hidden.has(name)]))
     return {
       ...settingDefaults,
-      ...Object.fromEntries(Object.entries(stored).filter(([name]) => !secretSettings.has(name) && name !== addressFilter)),
+      ...Object.fromEntries(Object.entries(stored).filter(([name]) => !unlisted.has(name))),
       modelLockout: { ...modelLockoutDefaults, ...isRecord(stored["modelLockout"]) ? stored["modelLockout"] : {} },
       ...secretsSet,
       hasPassword: yield* password.exists,
@@ -92,7 +93,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
   const store = (name: string, value: Schema.Json) => {
     if (!secretSettings.has(name)) return value === null ? documents.remove(KIND, name) : documents.put(KIND, name, value)
     return typeof value === "string" && value !== ""
-      ? documents.put(SECRET_KIND, name, secrets.seal(Redacted.make(value), sealContext(name)))
+      ? documents.put(SECRET_KIND, name, value)
       : documents.remove(SECRET_KIND, name)
   }
 
@@ -125,7 +126,9 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
     if (entries.length > 0) {
       yield* configuration.commit(Effect.gen(function*() {
         const strangers = strangersIn(configuration.current(), settings.blockedProviders ?? [])
-        if (strangers.length > 0) return yield* Effect.fail(Refusal.invalidFields(strangers))
+        const before = configuration.current().settings
+        const issues = [...strangers, ...SingleSignOn.issuesOf(before, new Map([...before, ...entries]), entries.map(([name]) => name), flags.isOn(SingleSignOn.FLAG))]
+        if (issues.length > 0) return yield* Effect.fail(Refusal.invalidFields(issues))
         yield* Effect.forEach(entries, ([name, value]) => Effect.suspend(() => store(name, whole(name, value))), { discard: true })
       }))
       yield* audit.note({ action: "settings.updated", resourceType: "settings", details: { changed: entries.map(([name]) => name), before } })

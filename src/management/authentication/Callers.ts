@@ -110,7 +110,7 @@ export const make = Effect.gen(function*() {
       return session === null
         ? { caller: anonymous, refusedBearer: bearer !== null, renewedCookie: null }
         : {
-          caller: { kind: "session", sessionId: session.sessionId } as const,
+          caller: { kind: "session", sessionId: session.sessionId, ...(session.subject === null ? {} : { subject: session.subject }) } as const,
           refusedBearer: false,
           renewedCookie: session.renewed
         }

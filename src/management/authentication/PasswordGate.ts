@@ -2,17 +2,18 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { LOCK_MS, type LoginVerdict } from "#actors/access/LoginBrake.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
+import { Flags } from "#actors/ports/Flags.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { AccessTokenStore } from "#actors/ports/Stores.ts"
 import type { PasswordChange } from "./passwordChange.ts"
 import { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
-import { LoginGuard } from "./brake/LoginGuard.ts"
+import * as Brake from "./brake/Brake.ts"
 import { Password } from "./Password.ts"
 import { Sessions } from "./Sessions.ts"
+import * as SingleSignOn from "./singleSignOn.ts"
 
 type Checked<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
 
@@ -33,7 +34,7 @@ export interface Replacement {
 }
 
 export class PasswordGate extends Context.Service<PasswordGate, {
-  /** Lets in with the right password. */
+  /** Lets in with the right password, unless the password is switched off. */
   readonly pass: <A>(presented: string, entry: GateEntry<A>) => Checked<A>
   /** Sets the password and ends what the old one opened, but the caller's own session or token. Null for the first one. */
   readonly replace: (replacement: Replacement) => Checked<PasswordChange | null>
@@ -42,36 +43,28 @@ export class PasswordGate extends Context.Service<PasswordGate, {
 /** How the tokens that stay are revoked. */
 const REVOKE = "DELETE /api/cli/tokens/{id}, for each of GET /api/cli/tokens with byPassword true"
 
-/** The verdict while nothing is counted. */
-const freely: LoginVerdict = { waitMs: 0, locks: false }
+const off = Refusal.forbidden(`The password is switched off by the flag ${SingleSignOn.FLAG}: sign in by single sign-on, GET /api/auth/oidc/login`, { code: "password_login_disabled" })
 
 export const make = Effect.gen(function*() {
   const audit = yield* Audit
   const configuration = yield* Configuration
-  const guard = yield* LoginGuard
+  const flags = yield* Flags
+  const begin = yield* Brake.make
   const password = yield* Password
   const sessions = yield* Sessions
   const tokens = yield* AccessTokenStore
 
   /** Whether the password is right; counted per address, and refused while the address is locked. */
   const verified = Effect.fnUntraced(function*(presented: string, action: string) {
-    const { ip } = yield* ManagementCall
-    const brakes = configuration.current().settings.get("bruteForceProtection") !== false
-    const { locks, waitMs } = brakes ? yield* guard.begin(ip) : freely
-    if (waitMs > 0) {
-      const minutes = Math.ceil(waitMs / 60_000)
-      return yield* Effect.fail(Refusal.tooManyRequests(
-        `Too many failed attempts from this address: try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}`, waitMs / 1000, { code: "login_locked" }
-      ))
-    }
+    const attempt = yield* begin(action)
     const isRight = yield* password.verify(presented)
-    if (isRight) yield* guard.succeeded(ip)
-    else if (locks) yield* audit.note({ action: `${action}.locked`, status: "blocked", resourceType: "session", details: { minutes: LOCK_MS / 60_000 } })
+    yield* isRight ? attempt.succeeded : attempt.failed
     return isRight
   })
 
   return PasswordGate.of({
     pass: <A>(presented: string, { action, open, undo }: GateEntry<A>) => Effect.gen(function*() {
+      if (SingleSignOn.isPasswordOff(configuration.current().settings, flags.isOn(SingleSignOn.FLAG))) return yield* Effect.fail(off)
       const stamp = yield* password.stamp
       if (yield* verified(presented, action)) {
         const opened = yield* open

@@ -9,10 +9,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { jwtVerify, SignJWT } from "jose"
+import { Configuration } from "#actors/ports/Configuration.ts"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { SessionStore } from "#actors/ports/Stores.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
+import * as SingleSignOn from "./singleSignOn.ts"
 
 export const COOKIE = "auth_token"
 export const LIFETIME_MS = 30 * 86_400_000
@@ -31,11 +33,14 @@ export interface FoundSession {
   readonly sessionId: string
   /** A fresh cookie value to hand out, when the old one ends soon. */
   readonly renewed: string | null
+  /** Who signed in by single sign-on; null = the password did. */
+  readonly subject: string | null
 }
 
 export class Sessions extends Context.Service<Sessions, {
-  readonly open: (ip: string | null) => Effect.Effect<OpenedSession, StoreError>
-  /** Null for anything that is not a live session of this gateway. */
+  /** `identity`: who single sign-on says it is; null for the password. */
+  readonly open: (ip: string | null, identity: SingleSignOn.Identity | null) => Effect.Effect<OpenedSession, StoreError>
+  /** Null for anything that is not a live session of this gateway, or belongs to a subject that single sign-on no longer admits. */
   readonly find: (token: string) => Effect.Effect<FoundSession | null, StoreError>
   readonly revoke: (sessionId: string) => Effect.Effect<void, StoreError>
   /** Ends every session but `kept`; answers how many. */
@@ -46,6 +51,7 @@ export const make = Effect.gen(function*() {
   const store = yield* SessionStore
   const secrets = yield* Secrets
   const random = yield* SecureRandom.SecureRandom
+  const configuration = yield* Configuration
   const { jwtSecret } = yield* ManagementOptions
   const key = new TextEncoder().encode(jwtSecret === null ? secrets.mac("jwt", "auth_token") : Redacted.value(jwtSecret))
 
@@ -69,10 +75,10 @@ export const make = Effect.gen(function*() {
   })
 
   return Sessions.of({
-    open: Effect.fn("Sessions.open")(function*(ip) {
+    open: Effect.fn("Sessions.open")(function*(ip, identity) {
       const now = yield* Clock.currentTimeMillis
       const id = yield* random.uuidV4()
-      yield* store.insert({ id, createdAt: now, expiresAt: now + LIFETIME_MS, revokedAt: null, ipAddress: ip })
+      yield* store.insert({ id, createdAt: now, expiresAt: now + LIFETIME_MS, revokedAt: null, ipAddress: ip, issuer: identity?.issuer ?? null, subject: identity?.subject ?? null })
       return { sessionId: id, cookie: yield* sign(id, now) }
     }),
     find: Effect.fnUntraced(function*(token) {
@@ -83,9 +89,12 @@ export const make = Effect.gen(function*() {
       const { endsAt, id } = claim
       const session = yield* store.get(id)
       if (session === null || session.revokedAt !== null || session.expiresAt <= now) return null
-      if (endsAt - now >= RENEW_BELOW_MS) return { sessionId: id, renewed: null }
+      const { issuer, subject } = session
+      // Asked for each call: who is taken out of the list is out at once, on every node.
+      if (subject !== null && !SingleSignOn.admits(configuration.current().settings, { issuer: issuer ?? "", subject })) return null
+      if (endsAt - now >= RENEW_BELOW_MS) return { sessionId: id, renewed: null, subject }
       yield* store.extend(id, now + LIFETIME_MS)
-      return { sessionId: id, renewed: yield* sign(id, now) }
+      return { sessionId: id, renewed: yield* sign(id, now), subject }
     }),
     endOthers: Effect.fn("Sessions.endOthers")(function*(kept) {
       return yield* store.revokeOthers(kept, yield* Clock.currentTimeMillis)

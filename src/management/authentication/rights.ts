@@ -81,7 +81,7 @@ export const callerRank = (caller: Caller): number => {
 export const actorOf = (caller: Caller): string => {
   switch (caller.kind) {
     case "session":
-      return "dashboard"
+      return caller.subject === undefined ? "dashboard" : `oidc:${caller.subject}`
     case "local":
       return caller.file === undefined ? "local-cli" : `file:${caller.file}`
     case "token":

@@ -176,7 +176,7 @@ const variables = {
   tlsPassphrase: secret("GATEWAY_TLS_PASSPHRASE", "Passphrase of the private key."),
   publicUrl: decoded<string | null>(
     "GATEWAY_PUBLIC_URL", Schema.String.check(Schema.isPattern(/^https?:\/\/[^\s/?#]+(\/[^\s?#]*)?$/)), null, "an http or https URL without a query",
-    "The gateway's own address as browsers see it, for the redirect of OAuth sign-ins.", "http://localhost:<PORT>"
+    "The gateway's own address as browsers see it, for the redirects of single sign-on and of OAuth sign-ins.", "http://localhost:<PORT>"
   ),
   maxBodyBytes: whole("MAX_BODY_SIZE_BYTES", 10 * 1024 * 1024, 1024, 1024 * 1024 * 1024, "bytes", "Largest JSON request body; setting maxBodySizeMb overrides it."),
   heldBodyBytes: decoded<number | null>(
@@ -286,7 +286,6 @@ export const decode = (environment: Readonly<Record<string, string | undefined>>
     if (value === undefined || value === "") continue
     const read = FlagCatalogue.read(flag, value)
     if (read === null) problems.push(unusable(flag.key, value, FlagCatalogue.expects(flag)))
-    else if (FlagCatalogue.withheld.has(flag.key) && FlagCatalogue.isTruthy(read)) problems.push(`${flag.key} ${FlagCatalogue.withheld.get(flag.key)}`)
   }
   const v = values as Values
   if (v.secret !== undefined && v.secret !== null && Redacted.value(v.secret).length < 16) problems.push("GATEWAY_SECRET is shorter than 16 characters")
