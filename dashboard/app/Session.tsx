@@ -7,7 +7,7 @@ import { Failure, Skeleton } from "../parts/Feedback.tsx"
 import { TextField } from "../parts/Field.tsx"
 import { useNow } from "../parts/now.ts"
 import { Brand } from "./Brand.tsx"
-import { basePath } from "./place.ts"
+import { basePath, urlOf } from "./place.ts"
 
 const LEAST_PASSWORD = 8
 const RETRY_MS = 3_000
@@ -20,7 +20,28 @@ const useLock = (error: Error | null): number => {
   return until === null ? 0 : Math.max(0, Math.ceil((until - now) / SECOND_MS))
 }
 
-const SignInForm = ({ children, onDone }: { readonly children?: ReactNode; readonly onDone: () => void }) => {
+/** How this gateway lets people in. */
+interface Ways {
+  readonly password: boolean
+  readonly singleSignOn: boolean
+}
+
+/** Leaves the page for the issuer's, which sends the browser back to the place that it left. */
+const SingleSignOn = () => {
+  const url = urlOf("/api/auth/oidc/login")
+  const below = window.location.pathname.slice(basePath.length)
+  url.searchParams.set("returnTo", `/dashboard${below}${window.location.search}`)
+  return <a className="button" href={url.href}>Sign in with single sign-on</a>
+}
+
+const SignInForm = ({ children, onDone, ways }: { readonly children?: ReactNode; readonly onDone: () => void; readonly ways: Ways }) => (
+  <div className="stack">
+    {ways.password ? <PasswordForm onDone={onDone}>{children}</PasswordForm> : null}
+    {ways.singleSignOn ? <SingleSignOn /> : null}
+  </div>
+)
+
+const PasswordForm = ({ children, onDone }: { readonly children?: ReactNode; readonly onDone: () => void }) => {
   const [password, setPassword] = useState("")
   const signIn = useChange("POST /api/auth/login", [], onDone)
   const locked = useLock(signIn.error)
@@ -64,7 +85,7 @@ const toFirstSteps = async (): Promise<void> => {
   }
 }
 
-const SignIn = () => {
+const SignIn = ({ ways }: { readonly ways: Ways }) => {
   useEffect(() => {
     document.title = "Sign in · Gateway"
   }, [])
@@ -73,7 +94,7 @@ const SignIn = () => {
       <div className="gate-card">
         <Brand />
         <h1>Sign in</h1>
-        <SignInForm onDone={() => void toFirstSteps().then(() => queryClient.invalidateQueries())}>
+        <SignInForm ways={ways} onDone={() => void toFirstSteps().then(() => queryClient.invalidateQueries())}>
           <p className="muted small">
             The first start printed the password. <code>npm run gateway -- password reset</code> sets a new one.
           </p>
@@ -138,7 +159,8 @@ export const Session = ({ children }: { readonly children: ReactNode }) => {
   })
   if (known === undefined) return <main className="gate"><div className="gate-card">{status.error === null ? <Skeleton rows={3} /> : <Lost error={status.error} retry={() => void status.refetch()} />}</div></main>
   if (!known.hasPassword && !known.authenticated && !wasIn) return <FirstPassword />
-  if (!known.authenticated && !wasIn) return <SignIn />
+  const ways: Ways = { password: known.passwordLogin, singleSignOn: known.singleSignOn }
+  if (!known.authenticated && !wasIn) return <SignIn ways={ways} />
   const ended = over || !known.authenticated
   return (
     <>
@@ -147,6 +169,7 @@ export const Session = ({ children }: { readonly children: ReactNode }) => {
         <Dialog title="Your session has ended" stays onClose={() => undefined}>
           <p className="muted">Sign in again. What you typed is still here.</p>
           <SignInForm
+            ways={ways}
             onDone={() => {
               setOver(false)
               void queryClient.invalidateQueries()

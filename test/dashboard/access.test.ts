@@ -40,7 +40,7 @@ describe.skipIf(!canBrowse())("the dashboard's door", () => {
   it("asks for a first password where there is none, and shows what the gateway says to it", async () => {
     const { go, page } = await come(false)
     // A gateway has one from its first start on; only a restored database may lack it.
-    await page.route("**/api/auth/status", (route) => route.fulfill({ json: { authenticated: false, method: "anonymous", requireLogin: true, hasPassword: false, setupComplete: false } }))
+    await page.route("**/api/auth/status", (route) => route.fulfill({ json: { authenticated: false, method: "anonymous", singleSignOn: false, passwordLogin: true, requireLogin: true, hasPassword: false, setupComplete: false } }))
     await go("/")
     await page.getByRole("heading", { level: 1, name: "Set a password" }).waitFor()
     const set = page.getByRole("button", { name: "Set the password" })
@@ -49,6 +49,23 @@ describe.skipIf(!canBrowse())("the dashboard's door", () => {
     await page.getByLabel("New password").fill("a long new password")
     await set.click()
     await page.getByRole("alert").getByText("The password was not set").waitFor()
+  })
+
+  it("offers single sign-on where the gateway does, back to the place that was asked for, and no password where that is off", async () => {
+    const { go, page, troubles } = await come(false)
+    let passwordLogin = true
+    await page.route("**/api/auth/status", (route) => route.fulfill({ json: { authenticated: false, method: "anonymous", singleSignOn: true, passwordLogin, requireLogin: true, hasPassword: true, setupComplete: true } }))
+    await go("/requests?status=500")
+    const link = page.getByRole("link", { name: "Sign in with single sign-on" })
+    await link.waitFor()
+    const url = new URL(await link.getAttribute("href") ?? "")
+    expect([url.pathname, url.searchParams.get("returnTo")]).toEqual(["/api/auth/oidc/login", "/dashboard/requests?status=500"])
+    expect(await page.getByLabel("Password").count()).toBe(1)
+    passwordLogin = false
+    await page.reload()
+    await link.waitFor()
+    expect(await page.getByLabel("Password").count()).toBe(0)
+    expect(troubles()).toEqual([])
   })
 
   it("keeps what was typed while a session is renewed", async () => {
