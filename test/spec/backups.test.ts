@@ -137,6 +137,18 @@ describe("a backup", () => {
   })
 })
 
+describe("GET /api/storage/health", () => {
+  it("says where records lie, how large they are, and what is kept", async () => {
+    const { createdAt } = await made()
+    const { sizeBytes, ...rest } = await operator().call<{ sizeBytes: number }>("GET", "/api/storage/health")
+    expect(rest).toEqual({
+      driver: "pglite", dbPath: path.join(lab.gateway.dataDir, "pglite"), lastBackupAt: createdAt, backupCount: 1, retentionDays: { app: 365, call: 365 },
+      tableMaxRows: null, backupRetention: 200, dataDir: lab.gateway.dataDir
+    })
+    expect(sizeBytes).toBeGreaterThan(1_000_000)
+  })
+})
+
 describe("an archive", () => {
   it("is downloaded whole, and imported again with a backup of what was there", async () => {
     const key = await operator().createKey("exported")

@@ -6,8 +6,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { BackupRecords } from "#src/features/backups/BackupRecords.ts"
 import * as Backups from "#src/features/backups/Backups.ts"
+import * as Storage from "#src/features/backups/Storage.ts"
 
 const records = Layer.succeed(BackupRecords, {
+  size: Effect.succeed(0),
   migrations: Effect.succeed([]),
   dump: (_contents, take) => take({ table: "documents", columns: ["kind", "key", "value"], rows: [] }),
   merge: () => Effect.void,
@@ -19,5 +21,5 @@ export const surface = Layer.unwrap(Effect.map(
     Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "gateway-backups-"))),
     (dataDir) => Effect.sync(() => fs.rmSync(dataDir, { recursive: true, force: true }))
   ),
-  (dataDir) => Backups.layer({ dataDir }).pipe(Layer.provide(records))
+  (dataDir) => Storage.layer({ dataDir, dbPath: null, auditDays: 365, usageDays: 365 }).pipe(Layer.provideMerge(Backups.layer({ dataDir })), Layer.provide(records))
 ))

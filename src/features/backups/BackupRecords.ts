@@ -21,6 +21,8 @@ export interface Migration {
 export type Pages = Effect.Effect<Page | null, ArchiveError>
 
 export class BackupRecords extends Context.Service<BackupRecords, {
+  /** Bytes of the database on its disk. */
+  readonly size: Effect.Effect<number, StoreError>
   /** Versions of the schema that are applied. */
   readonly migrations: Effect.Effect<ReadonlyArray<Migration>, StoreError>
   /**

@@ -136,6 +136,9 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
     Effect.catchTag(effect, "SqlError", (error) => long(operation, Effect.fail(error)))
 
   return BackupRecords.of({
+    size: run("size", Effect.map(
+      sql<{ readonly bytes: number }>`SELECT pg_database_size(current_database()) AS bytes`, ([found]) => found?.bytes ?? 0
+    )),
     migrations: run("migrations", sql<Migration>`SELECT migration_id AS id, name FROM gateway_migrations ORDER BY migration_id`),
     dump: (contents, take) => Effect.gen(function*() {
       yield* asStore("dump", sql.withTransaction(Effect.gen(function*() {

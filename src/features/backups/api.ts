@@ -3,7 +3,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Access, mints } from "#schemas/api/Access.ts"
+import { Access, mints, reads } from "#schemas/api/Access.ts"
 import { integer, Message, text } from "#schemas/api/fields.ts"
 import { Contents } from "./archive/Header.ts"
 import { Reason } from "./BackupDirectory.ts"
@@ -32,6 +32,24 @@ const archive = {
 const path = "/api/db-backups"
 const Bytes = Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: "application/octet-stream" }))
 
+export const StorageView = Schema.Struct({
+  driver: Schema.Literals(["pglite", "postgres"]),
+  /** Directory of the embedded database; null with a Postgres server. */
+  dbPath: Schema.NullOr(Schema.String),
+  /** Of the database on its disk. */
+  sizeBytes: Schema.Int,
+  /** Of the newest backup of this node, ISO 8601. */
+  lastBackupAt: Schema.NullOr(Schema.String),
+  backupCount: Schema.Int,
+  /** Of the audit log, and of the ledger; 0 = for ever. */
+  retentionDays: Schema.Struct({ app: Schema.Int, call: Schema.Int }),
+  /** Null: no table is bounded by its rows. */
+  tableMaxRows: Schema.Null,
+  /** Backups that a node keeps at most. */
+  backupRetention: Schema.Int,
+  dataDir: Schema.String
+})
+
 /** Backups of the records. Each of them can bring back credentials: all need a session or an admin's credential. */
 export const BackupsGroup = HttpApiGroup.make("backups").add(
   HttpApiEndpoint.get("list", path, { success: Schema.Struct({ backups: Schema.Array(BackupView) }) })
@@ -57,6 +75,8 @@ export const BackupsGroup = HttpApiGroup.make("backups").add(
     .annotate(OpenApi.Description, "With the header `x-backup-passphrase` (12 to 1024 characters) a gateway with another master secret can import it"),
   HttpApiEndpoint.get("exportAll", `${path}/exportAll`, { success: Bytes })
     .annotate(Access, mints).annotate(OpenApi.Summary, "Download the records, the ledger and the audit log as a sealed archive"),
+  HttpApiEndpoint.get("storage", "/api/storage/health", { success: StorageView })
+    .annotate(Access, reads).annotate(OpenApi.Summary, "Where the records of this node lie, how large they are, and how they are kept"),
   HttpApiEndpoint.post("import", `${path}/import`, {
     success: Schema.Struct({ imported: Schema.Literal(true), preImportBackupId: Schema.String, ...archive })
   }).annotate(Access, mints).annotate(OpenApi.Summary, "Bring in an archive; what was there is backed up before")

@@ -17,6 +17,7 @@ import { ArchiveError, ofThrown } from "./archive/ArchiveError.ts"
 import type { Contents } from "./archive/Header.ts"
 import { type Backup, stampOf } from "./BackupDirectory.ts"
 import { Backups, BackupsError } from "./Backups.ts"
+import { Storage } from "./Storage.ts"
 
 /** Bytes of an archive that is uploaded. */
 const IMPORT_MAX = 100_000_000
@@ -98,6 +99,7 @@ const contentOf = (handle: fs.promises.FileHandle): Stream.Stream<Uint8Array> =>
 export const layer = HttpApiBuilder.group(Surface.make(BackupsGroup), "backups", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const backups = yield* Backups
+  const storage = yield* Storage
 
   const create = Effect.gen(function*() {
     const now = yield* Clock.currentTimeMillis
@@ -153,6 +155,7 @@ export const layer = HttpApiBuilder.group(Surface.make(BackupsGroup), "backups",
     })),
     export: () => told(download("records")),
     exportAll: () => told(download("all")),
+    storage: () => told(storage.health),
     import: () => told(Effect.scoped(load))
   })
 }))
