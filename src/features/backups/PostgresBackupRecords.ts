@@ -7,11 +7,10 @@ import type { StoreError } from "#actors/ports/StoreError.ts"
 import * as Operation from "#src/platform/postgres/operation.ts"
 import { Patience } from "#src/platform/postgres/Slot.ts"
 import type { ArchiveError } from "./archive/ArchiveError.ts"
+import { PAGE_ROWS } from "./archive/pages.ts"
 import { BackupRecords, type Migration, type Page, type Pages } from "./BackupRecords.ts"
 import { keptKinds, mergedTables, replacedTables, stateKinds, tables } from "./tables.ts"
 
-/** Rows of one statement. */
-const PAGE_ROWS = 500
 /** ms for one statement of a restore, and for the wait for writers that hold a table. */
 const STATEMENT_MS = 600_000
 const LOCK_MS = 10_000
@@ -84,10 +83,12 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
     const clash = rule?.use === "replaced" && rule.isReferenced === true
       ? `ON CONFLICT (${listed(key)}) DO UPDATE SET ${others.map((name) => `${quoted(name)} = excluded.${quoted(name)}`).join(", ")}`
       : rule?.use === "merged" || page.table === "documents" ? `ON CONFLICT (${listed(key)}) DO NOTHING` : ""
+    // An archive under a passphrase may say anything; the state of this gateway is never its to say.
+    const strangers = page.table === "documents" ? ` WHERE x.kind NOT IN (${texts(stateKinds)})` : ""
     yield* sql.unsafe(
       `INSERT INTO ${quoted(page.table)} (${listed(names)})
        SELECT ${taken.map(({ name, type }) => `x.${quoted(name)}::${type}`).join(", ")}
-       FROM json_to_recordset($1::text::json) AS x(${names.map((name) => `${quoted(name)} text`).join(", ")}) ${clash}`,
+       FROM json_to_recordset($1::text::json) AS x(${names.map((name) => `${quoted(name)} text`).join(", ")})${strangers} ${clash}`,
       [JSON.stringify(page.rows.map((values) => Object.fromEntries(names.map((name, index) => [name, values[places[index] ?? -1] ?? null]))))]
     )
   })

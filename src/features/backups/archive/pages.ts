@@ -5,8 +5,8 @@
 import type { Page } from "#src/features/backups/BackupRecords.ts"
 import { broken } from "./ArchiveError.ts"
 
-/** Rows that are put together into a page. */
-const PAGE_ROWS = 500
+/** Rows that are put together into a page: sealing and opening their values holds the loop for a few milliseconds. */
+export const PAGE_ROWS = 100
 
 export type Counts = Readonly<Record<string, number>>
 
