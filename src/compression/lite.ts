@@ -9,8 +9,8 @@ import * as Validation from "./validation.ts"
 
 /** Characters; a shorter text is said again. */
 const shortestRepeated = 400
-/** Base64 characters of a data URI that is named instead of shown. */
-const longData = /data:([\w.+-]{1,60}\/[\w.+-]{1,80})(?:;[\w=.-]{1,60}){0,4};base64,([A-Za-z0-9+/=]{1024,})/g
+/** A data URI that is named instead of shown; it stands alone between blanks. */
+const longData = /^data:([\w.+-]{1,60}\/[\w.+-]{1,80})(?:;[\w=.-]{1,60}){0,4};base64,([A-Za-z0-9+/=]{1024,})$/
 /** Characters of a repeated text that its marker repeats. */
 const quoted = 40
 
@@ -23,8 +23,8 @@ const tidyProse = (text: string): string => text.replace(/([.!?,;:]) {2,}(?=\S)/
 const tidied = (text: string): string => {
   const masked = Masking.mask(text, () => false)
   if (masked === null) return text
-  const prose = masked.text.split("\n").map(tidyLine).join("\n").replace(longData, (_, type: string, data: string) => markerOfData(type, data))
-  return Masking.unmask(tidyProse(prose), masked.kept)
+  const prose = masked.text.split("\n").map(tidyLine).join("\n")
+  return Masking.unmask(tidyProse(prose), masked.kept.map((piece) => piece.replace(longData, (_, type: string, data: string) => markerOfData(type, data))))
 }
 
 const markerOfData = (type: string, data: string): string => `[${type} data, ${Math.floor(data.length * 3 / 4)} bytes, left out]`

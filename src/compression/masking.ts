@@ -38,6 +38,7 @@ export const urlsIn = (text: string): ReadonlyArray<string> => text.match(url) ?
 
 /** Pieces of a line of prose that stay. Each begins where a word begins, so that no piece is read twice. */
 const inline = new RegExp([
+  "(?<!\\S)data:[\\w.+-]{1,60}\\/[\\w.+-]{1,80}(?:;[\\w=.-]{1,60}){0,4};base64,[A-Za-z0-9+/=]+(?!\\S)",
   "(?<!`)`{1,4}[^`\\n]{1,500}`{1,4}",
   "(?<!\\w)(?:https?|wss?|ftp|file|git|ssh):\\/\\/[^\\s<>\"'`]+",
   "\"[^\"\\n]{1,500}\"", "“[^”\\n]{1,500}”", "(?<!\\w)'[^'\\n]{1,200}'(?!\\w)",

@@ -5,9 +5,11 @@ import * as Schema from "effect/Schema"
 import { compressionDefaults, type CompressionSettings, type Mode } from "#schemas/words/Compression.ts"
 import * as Caveman from "#src/compression/caveman.ts"
 import * as Compress from "#src/compression/compress.ts"
+import * as Lite from "#src/compression/lite.ts"
 import * as Masking from "#src/compression/masking.ts"
 import { packs } from "#src/compression/packs/index.ts"
 import type { Piece } from "#src/compression/Piece.ts"
+import * as Validation from "#src/compression/validation.ts"
 import { growthOf } from "#test/support/late.ts"
 
 const phrases = packs.flatMap(({ rules }) => rules.flatMap(({ replacementMap }) => Object.keys(replacementMap ?? {})))
@@ -91,6 +93,12 @@ describe("caveman", () => {
     expect(Caveman.compress(prose, "user", { ...options, intensity }).text).toBe(expected)
   })
 
+  it("goes on until no rule matches any more", () => {
+    const nested = "I would I want you to like you to explain the answer of the question in the file that is here."
+    const once = Caveman.compress(nested, "user", { ...options, intensity: "lite" }).text
+    expect(once).toBe("explain the answer of the question in the file that is here.")
+  })
+
   it("uses the pack of the language that a text is in, and none for another one", () => {
     const german = "Hallo, bitte erkläre mir, wie das Programm funktioniert und was die Datei macht. Vielen Dank im Voraus!"
     const of = (enabledPacks: CompressionSettings["languageConfig"]["enabledPacks"]) =>
@@ -105,6 +113,57 @@ describe("caveman", () => {
     expect(of({ minMessageLength: 1_000 })).toMatchObject({ text: prose, skipped: "too_short" })
     expect(of({ skipRules: ["please", "thanks"] }).text).toContain("please explain")
     expect(of({ preservePatterns: ["tests? fail"] }).text).toBe(prose)
+  })
+})
+
+describe("lite", () => {
+  const piece = (role: Piece["role"], content: string, more: Partial<Piece> = {}): Piece => ({ role, text: content, frozen: false, command: null, ...more })
+  const of = (...pieces: ReadonlyArray<Piece>): ReadonlyArray<string> => Lite.compress(pieces, true).map((one) => one.text)
+  const long = `The rules of the house. ${"They are many. ".repeat(40)}`.trim()
+  const marker = '[Same as an earlier message of the user, 623 characters, that begins: "The rules of the house. They are many. T"]'
+
+  it("names a text that was said before in the same role, and never one that comes later or is cached", () => {
+    expect(of(piece("user", long), piece("assistant", "Yes."), piece("user", long))).toEqual([long, "Yes.", marker])
+    expect(of(piece("user", long), piece("assistant", long))).toEqual([long, long])
+    expect(of(piece("user", long, { frozen: true }), piece("user", long, { frozen: true }), piece("user", long))).toEqual([long, long, marker])
+    expect(of(piece("user", "short"), piece("user", "short"))).toEqual(["short", "short"])
+  })
+
+  it("names repeated instructions, which else stay, and repeated output of commands, but no file that is read again", () => {
+    const [, again] = of(piece("system", `${long}  `), piece("system", `${long}  `))
+    expect(again?.startsWith("[Same as an earlier instructions, 625 characters")).toBe(true)
+    const [, output] = of(piece("tool", long, { command: "git log" }), piece("tool", long, { command: "git log" }))
+    expect(output?.startsWith("[Same as an earlier output of a tool, 623 characters")).toBe(true)
+    expect(of(piece("tool", long, { command: "cat a" }), piece("tool", long, { command: "cat a" }), piece("tool", long), piece("tool", long))).toEqual([long, long, long, long])
+  })
+
+  it("takes blanks away that say nothing, outside of code, and names the bytes of a picture in prose", () => {
+    expect(of(piece("user", "One.   Two.  \n\n\n\nThree a  b\n```\nx  \n\n\n\ny\n```"))).toEqual(["One. Two.\n\nThree a  b\n```\nx  \n\n\n\ny\n```"])
+    const picture = `data:image/png;base64,${"A".repeat(2_000)}`
+    expect(of(piece("user", `See ${picture} here`))).toEqual(["See [image/png data, 1500 bytes, left out] here"])
+    expect(of(piece("user", `\`\`\`\n${picture}\n\`\`\``), piece("tool", picture, { command: "cat a" }))).toEqual([`\`\`\`\n${picture}\n\`\`\``, picture])
+  })
+
+  it("shows output of a command as a terminal does", () => {
+    expect(of(piece("tool", "\u001b[31mred\u001b[0m  \r\n10%\r20%\rdone\n\n\n\nend", { command: "docker logs a" }))).toEqual(["red\ndone\n\nend"])
+    // A line that was overwritten held a URL: the validator refuses the shorter text.
+    const overwritten = "get https://x.org/a\rdone"
+    expect(of(piece("tool", overwritten, { command: "docker logs a" }))).toEqual([overwritten])
+  })
+})
+
+describe("the validator", () => {
+  const code = "```\nthe a\n```"
+  it.each([
+    ["fenced code", `a\n${code}`, "a\n```\nthe\n```", false, "Fenced code differs."], ["URLs", "see https://x.org/a", "see https://x.org", false, "URLs differ."],
+    ["preserved blocks", "the `a b` and 42", "`a b` and 4", true, "Preserved blocks differ."], ["their number", "the `a b` and 42", "the `a b` and", true, "2 preserved blocks became 1."],
+    ["growth", "a", "a b", false, "The text grew."], ["reserved characters", "a b", "\uE000", false, "The text holds reserved characters."]
+  ])("finds a difference of %s", (_name, before, after, pieces, error) => {
+    expect(Validation.compare(before, after, pieces).errors).toContain(error)
+  })
+
+  it("finds nothing where prose alone is shorter", () => {
+    expect(Validation.compare(`the text of \`x\`\n${code}`, `text of \`x\`\n${code}`, true)).toEqual({ valid: true, errors: [] })
   })
 })
 
