@@ -16,7 +16,9 @@ type Path = ReadonlyArray<string | number>
 type Body = Readonly<Record<string, unknown>>
 
 const textTypes = new Set(["text", "input_text", "output_text"])
-const roles: Readonly<Record<string, Role>> = { system: "system", developer: "system", user: "user", assistant: "assistant", model: "assistant", tool: "tool", function: "tool" }
+const roles: ReadonlyMap<unknown, Role> = new Map([
+  ["system", "system"], ["developer", "system"], ["user", "user"], ["assistant", "assistant"], ["model", "assistant"], ["tool", "tool"], ["function", "tool"]
+])
 
 class Collector {
   readonly found: Array<Found> = []
@@ -75,7 +77,7 @@ const inMessages = (into: Collector, messages: unknown): void => {
   messages.forEach((message: unknown, i) => {
     if (!Json.isRecord(message)) return
     const { content, role, tool_calls: calls } = message
-    const said = roles[role as string]
+    const said = roles.get(role)
     // A local server's results name no call: the newest call is meant.
     const id = message["tool_call_id"] ?? newest
     if (said !== undefined) into.content(said, ["messages", i, "content"], content, said === "tool" ? into.commandOf(id) : null)
@@ -100,7 +102,7 @@ const inInput = (into: Collector, input: unknown): void => {
     if (!Json.isRecord(item)) return
     switch (item["type"] ?? "message") {
       case "message": {
-        const role = roles[item["role"] as string]
+        const role = roles.get(item["role"])
         if (role !== undefined) into.content(role, ["input", i, "content"], item["content"])
         return
       }
@@ -122,7 +124,7 @@ const inContents = (into: Collector, contents: unknown): void => {
   if (!Array.isArray(contents)) return
   contents.forEach((content: unknown, i) => {
     if (!Json.isRecord(content) || !Array.isArray(content["parts"])) return
-    const role = roles[(content["role"] ?? "user") as string]
+    const role = roles.get(content["role"] ?? "user")
     if (role === undefined) return
     content["parts"].forEach((part: unknown, j) => {
       if (!Json.isRecord(part)) return

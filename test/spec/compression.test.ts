@@ -190,6 +190,16 @@ describe("compression of what a request says", () => {
     }
   })
 
+  it("is told in the head of a stream", async () => {
+    await put({ enabled: true, defaultMode: "standard" })
+    for (const family of [familyOf("chat-completions"), familyOf("messages")]) {
+      const model = await matrix.model(family, "chat-completions", "streamed")
+      const reply = await send(chat(model.id, long, { stream: true }))
+      expect([headerOf(reply), reply.text.includes("data: [DONE]")]).toEqual(["standard; source=default", true])
+      expect(await told(model.name)).toContain(inJson(short))
+    }
+  })
+
   it("makes other answers than without it: the response cache tells them apart", async () => {
     const model = await matrix.model(familyOf("chat-completions"), "chat-completions", "cached")
     const ask = async (header?: string) =>
