@@ -109,6 +109,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/dashboard": feature("dashboard"),
   "src/features/docs": feature("docs"),
   "src/features/drills": feature("drills"),
+  "src/features/assessment": feature("assessment"),
   "src/features/evals": feature("evals"),
   "src/features/files": feature("files", [], ["aws4fetch"]),
   "src/features/flags": feature("flags"),

@@ -14,6 +14,7 @@ import { compression } from "#src/features/compression/feature.ts"
 import { dashboard } from "#src/features/dashboard/feature.ts"
 import { drills } from "#src/features/drills/feature.ts"
 import { configFile } from "#src/features/configFile/feature.ts"
+import { assessment } from "#src/features/assessment/feature.ts"
 import { evals } from "#src/features/evals/feature.ts"
 import { files } from "#src/features/files/feature.ts"
 import { flags } from "#src/features/flags/feature.ts"
@@ -49,6 +50,6 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
   auth, oidc, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, compression, addresses, proxies, guardrails, flags,
-  limits, usage, bodies, quotas, health, capabilities, nodes, resilience, drills, routing, evals, cache, webhooks, compliance, leases, sessions, signatures,
-  reasoning, live, responses, mcp, mcpServers, a2a, files, batches, search, cliTools, configFile, backups, purges, dashboard
+  limits, usage, bodies, quotas, health, capabilities, nodes, resilience, drills, routing, evals, assessment, cache, webhooks, compliance, leases, sessions,
+  signatures, reasoning, live, responses, mcp, mcpServers, a2a, files, batches, search, cliTools, configFile, backups, purges, dashboard
 ] as const

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { type EvalAnswer, EvalCalls, type EvalQuestion } from "#src/inference/ports/EvalCalls.ts"
+import { type EvalAnswer, EvalCalls, type EvalEndpoint, type EvalQuestion } from "#src/inference/ports/EvalCalls.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { LARGE_BYTES } from "#schemas/largeBodies.ts"
 import * as Conversations from "./Conversations.ts"
@@ -14,9 +14,6 @@ import * as Stages from "#src/inference/lane/stages/Stages.ts"
 import { client as codec } from "#src/wire/chatCompletions/index.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
-
-/** What the calls are called in the ledger. */
-const endpoint = "/api/evals"
 
 /** An answer that was given before says nothing of the model now, so caches and joined requests are passed by. */
 const passed: ReadonlySet<string> = new Set(["leases", "limits", "throttle", "lease-fence"])
@@ -44,19 +41,21 @@ const valueOf = (headers: ReadonlyArray<string>, name: string): string | null =>
 
 export const make = (services: ConversationServices): EvalCalls["Service"] => {
   const stages = services.stages.filter(({ name }) => passed.has(name))
-  const operation = Conversations.operation(services, { endpoint, codec })
+  const operationOf = (endpoint: EvalEndpoint) => Conversations.operation(services, { endpoint, codec })
+  const operations = { "/api/evals": operationOf("/api/evals"), "/api/assess": operationOf("/api/assess") }
   const { now } = services.request
 
-  const call = ({ key, maxTokens, messages, model }: EvalQuestion) => Effect.callback<EvalAnswer>((resume) => {
+  const call = ({ endpoint = "/api/evals", key, maxTokens, messages, model }: EvalQuestion) => Effect.callback<EvalAnswer>((resume) => {
     const startedAt = now()
+    const operation = operations[endpoint]
     let answer: EvalAnswer | null = null
     let gone: () => void = nothing
     let left = false
     let several = false
-    const failed = (error: string): EvalAnswer => ({ text: null, error, answeredBy: null, latencyMs: Math.round(now() - startedAt) })
+    const failed = (error: string, status = 0): EvalAnswer => ({ text: null, error, status, answeredBy: null, latencyMs: Math.round(now() - startedAt) })
     const over = (): void => resume(Effect.succeed(answer ?? failed("The call ended without an answer.")))
     const refuse = (error: PublicError): void => {
-      answer ??= failed(error.message)
+      answer ??= failed(error.message, error.status)
       over()
     }
     const parsed = { model, messages, max_tokens: maxTokens }
@@ -71,14 +70,14 @@ export const make = (services: ConversationServices): EvalCalls["Service"] => {
         ...silent,
         respond: (status, headers, bytes) => {
           if (bytes.length > LARGE_BYTES) {
-            answer = failed(`The answer is longer than ${LARGE_BYTES} bytes, the most that is judged.`)
+            answer = failed(`The answer is longer than ${LARGE_BYTES} bytes, the most that is judged.`, status)
             return
           }
           const said = Json.parseRecord(typeof bytes === "string" ? bytes : Buffer.from(bytes).toString("utf8"))
           const text = StatusReason.isOk(status) ? textIn(said) : null
           answer = text === null
-            ? failed(errorIn(said, status))
-            : { text, error: null, answeredBy: several ? null : valueOf(headers, "X-Gateway-Model"), latencyMs: Math.round(now() - startedAt) }
+            ? failed(errorIn(said, status), status)
+            : { text, error: null, status, answeredBy: several ? null : valueOf(headers, "X-Gateway-Model"), latencyMs: Math.round(now() - startedAt) }
         }
       },
       interceptors: [],
@@ -109,7 +108,7 @@ export const make = (services: ConversationServices): EvalCalls["Service"] => {
 
   return {
     ask: (question) => Effect.map(Effect.timeoutOption(call(question), question.timeoutMs), Option.getOrElse((): EvalAnswer => ({
-      text: null, error: `No answer within ${question.timeoutMs} ms.`, answeredBy: null, latencyMs: question.timeoutMs
+      text: null, error: `No answer within ${question.timeoutMs} ms.`, status: 0, answeredBy: null, latencyMs: question.timeoutMs
     })))
   }
 }

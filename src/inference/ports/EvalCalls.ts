@@ -1,4 +1,4 @@
-/** Asks a model or combo an eval's question through the request path: key policy, limits, breakers, accounting. */
+/** Asks a model or combo the question of an eval or an assessment through the request path: key policy, limits, breakers, accounting. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
@@ -11,13 +11,19 @@ export interface EvalQuestion {
   /** In whose name; null for the operator's. */
   readonly key: ApiKey | null
   readonly timeoutMs: number
+  /** What the call is called in the ledger; default `/api/evals`. */
+  readonly endpoint?: EvalEndpoint
 }
+
+export type EvalEndpoint = "/api/evals" | "/api/assess"
 
 export interface EvalAnswer {
   /** Null without an answer. */
   readonly text: string | null
   /** Null for an answer. */
   readonly error: string | null
+  /** HTTP status, as a client would have got it; 0 without any. */
+  readonly status: number
   /** Canonical id of the model that answered; null without one, and where several had a part in it. */
   readonly answeredBy: string | null
   readonly latencyMs: number
