@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Redacted from "effect/Redacted"
 import { KeyStore } from "#actors/ports/Stores.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { refuseInert } from "#src/management/acting.ts"
@@ -42,7 +43,7 @@ const targetOf = (tool: Tool, { apiKey, baseUrl, model, models, reasoningEffort,
   }
   return issues.length > 0 || typeof base !== "string" || first === undefined
     ? issues
-    : { base, key: apiKey ?? null, models: [first, ...rest], wireApi: wireApi ?? tool.wireApis[0] ?? "chat", reasoningEffort: reasoningEffort ?? null }
+    : { base, key: apiKey === undefined ? null : Redacted.make(apiKey), models: [first, ...rest], wireApi: wireApi ?? tool.wireApis[0] ?? "chat", reasoningEffort: reasoningEffort ?? null }
 }
 
 const refusalOf = (tool: Tool, target: Target | null) => ({ message, reason }: CliTools.CliToolError): Refusal.Refusal => {

@@ -2,6 +2,7 @@
  * The coding agents whose configuration this gateway knows how to change, as data. `test/clients/applied` proves each row with the
  * vendor's own program; a tool that it does not run is not listed.
  */
+import * as Redacted from "effect/Redacted"
 import type { Change, Path } from "./documents/Document.ts"
 import type { FormatName } from "./documents/documents.ts"
 
@@ -10,7 +11,7 @@ export interface Target {
   /** The gateway, without `/v1`. */
   readonly base: string
   /** Null: the key that its file holds already stays. */
-  readonly key: string | null
+  readonly key: Redacted.Redacted<string> | null
   readonly models: readonly [string, ...ReadonlyArray<string>]
   readonly wireApi: WireApi
   readonly reasoningEffort: string | null
@@ -64,6 +65,7 @@ const OWN = "gateway"
 
 const at = (file: string, ...path: Path): At => ({ file, path })
 const put = (value: string | boolean | null, ...path: Path): Change | null => value === null ? null : { path, value }
+const putKey = (key: Target["key"], ...path: Path): Change | null => put(key === null ? null : Redacted.value(key), ...path)
 
 const codex: Tool = {
   id: "codex",
@@ -80,7 +82,7 @@ const codex: Tool = {
     "config.toml": [
       put(models[0], "model"), put(OWN, "model_provider"), put(reasoningEffort, "model_reasoning_effort"),
       put(OWN, "model_providers", OWN, "name"), put(`${base}/v1`, "model_providers", OWN, "base_url"),
-      put(key, "model_providers", OWN, "experimental_bearer_token"), put("responses", "model_providers", OWN, "wire_api"),
+      putKey(key, "model_providers", OWN, "experimental_bearer_token"), put("responses", "model_providers", OWN, "wire_api"),
       put(true, "model_providers", OWN, "supports_websockets")
     ]
   }),
@@ -108,7 +110,7 @@ const gemini: Tool = {
   changes: ({ base, key, models }) => ({
     "settings.json": [put("gemini-api-key", "security", "auth", "selectedType"), put(models[0], "model", "name")],
     // The variable stands above the setting, where there is one.
-    ".env": [put(base, "GOOGLE_GEMINI_BASE_URL"), put(key, "GEMINI_API_KEY"), { path: ["GEMINI_MODEL"], value: models[0], onlyIfPresent: true }]
+    ".env": [put(base, "GOOGLE_GEMINI_BASE_URL"), putKey(key, "GEMINI_API_KEY"), { path: ["GEMINI_MODEL"], value: models[0], onlyIfPresent: true }]
   }),
   wireApis: [],
   takesReasoningEffort: false,
@@ -133,7 +135,7 @@ const qwen: Tool = {
   chosen: { ...at("settings.json", "security", "auth", "selectedType"), is: "openai" },
   changes: ({ base, key, models }) => ({
     "settings.json": [
-      put("openai", "security", "auth", "selectedType"), put(`${base}/v1`, "security", "auth", "baseUrl"), put(key, "security", "auth", "apiKey"),
+      put("openai", "security", "auth", "selectedType"), put(`${base}/v1`, "security", "auth", "baseUrl"), putKey(key, "security", "auth", "apiKey"),
       put(models[0], "model", "name")
     ]
   }),
@@ -161,7 +163,7 @@ const pi: Tool = {
   chosen: { ...at("settings.json", "defaultProvider"), is: OWN },
   changes: ({ base, key, models, wireApi }) => ({
     "models.json": [
-      put(`${base}/v1`, "providers", OWN, "baseUrl"), put(key, "providers", OWN, "apiKey"), put(piApis[wireApi], "providers", OWN, "api"),
+      put(`${base}/v1`, "providers", OWN, "baseUrl"), putKey(key, "providers", OWN, "apiKey"), put(piApis[wireApi], "providers", OWN, "api"),
       ...models.map((id): Change => ({ path: ["providers", OWN, "models"], item: { id } }))
     ],
     "settings.json": [put(OWN, "defaultProvider"), put(models[0], "defaultModel")]
