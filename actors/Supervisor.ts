@@ -80,6 +80,7 @@ export const loops = {
   "sweep/call bodies": fiber("requests", STEADY, "bodies of calls stay stored beyond their hours"),
   "compression statistics": fiber("requests", STEADY, "savings of compression wait to be stored"),
   "search statistics": fiber("requests", STEADY, "counts of searches wait to be stored"),
+  "proxy health": fiber("requests", STEADY, "counts of tunnels wait to be stored"),
   "background responses": fiber("requests", STEADY, "responses in the background are made twice, or wait for a process that makes them"),
   "sweep/responses": fiber("requests", STEADY, "expired responses stay stored"),
   "agent tasks": fiber("requests", QUICK, "tasks of other agents may count as failed, and go on when they were cancelled on another node"),

@@ -32,6 +32,7 @@ import * as Spool from "#src/platform/spool/Spool.ts"
 import * as Otlp from "#src/platform/telemetry/Otlp.ts"
 import * as HttpUpstream from "#src/platform/upstream/HttpUpstream.ts"
 import * as AddressGuard from "#src/platform/upstream/AddressGuard.ts"
+import * as TunnelCounts from "#src/platform/upstream/egress/TunnelCounts.ts"
 import * as NewcomersSimulator from "#src/simulator/newcomers/NewcomersSimulator.ts"
 import { features } from "./features.ts"
 import * as FrontDoor from "./FrontDoor.ts"
@@ -65,7 +66,7 @@ const cluster = (settings: Values) => Sweeps.layer(settings).pipe(
 
 /** Tier 5: configuration, flags, and the way out. */
 const upstream = (settings: Values) => HttpUpstream.layerOf(settings).pipe(
-  Layer.provideMerge(StoredNodeGroup.layer),
+  Layer.provideMerge(Layer.merge(StoredNodeGroup.layer, TunnelCounts.layer)),
   Layer.provideMerge(AddressGuard.layer()),
   Layer.provideMerge(EffectiveFlags.layer(settings.environment)),
   Layer.provideMerge(StoredConfiguration.layerOf(settings)),

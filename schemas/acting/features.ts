@@ -31,7 +31,7 @@ export const features = {
   plugins: feature("Plugins and skills", "Nothing is run in a sandbox.", "/api/plugins", "/api/skills", "/api/agent-skills"),
   privateModels: feature("Rules about which bare or non-public model is meant", "An unknown or ambiguous bare model id is refused, and public and private models are not distinguished."),
   promptCachePlanning: feature("Protection of cached prefixes in combos", "Use the strategy cache-optimized."),
-  proxies: feature("Choice among outbound proxies", "A call leaves by the proxy that is assigned to it; none is chosen from a pool or set aside after failures.", "/api/settings/proxy"),
+  proxies: feature("Choice among outbound proxies", "A call leaves by the proxy that is assigned to it; none is chosen from a pool or set aside after failures."),
   payloadRules: feature("Payload rules of the gateway", "Texts around the instructions and the thinking of models are settings; no other part of a body is changed by rules.", "/api/settings/payload-rules"),
   toolPolicy: feature("Policy of tools", "Tools are offered and called as clients and models say."),
   tunnels: feature("Tunnels and traffic interception", "No tunnel and no intercepting proxy is started.", "/api/tunnels/cloudflared", "/api/tunnels/ngrok"),

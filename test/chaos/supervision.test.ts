@@ -147,8 +147,7 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
   },
   "limit reconciliation": always,
   "limit renewal": shared,
-  "limit handover": shared,
-  "limit notices": always,
+  "limit handover": shared, "limit notices": always,
   "lease sweep": always,
   "lease records": {
     world: "alone",
@@ -171,13 +170,19 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
       expect((await Http.send(alone.gateway.url, { path: "/v1/search", body: { query: "counted" } })).status).toBe(200)
     }
   },
+  "proxy health": {
+    world: "alone",
+    act: async () => {
+      const { id: proxyId } = await alone.gateway.operator.call<{ id: string }>("POST", "/api/v1/management/proxies", { name: "away", host: "127.0.0.1", port: 9 })
+      await alone.gateway.operator.call("POST", "/api/settings/proxy/test", { proxyId })
+    }
+  },
   "cache eviction": always,
   "configuration file": always,
   "model lists": always,
   "connection tests": { world: "alone", act: () => alone.gateway.operator.call("PATCH", "/api/resilience", { credentialHealthCheck: { intervalMinutes: 60 } }) },
   "journal delivery": { world: "alone", works: async () => expect(await alone.rows(await chat("delivered"))).toHaveLength(1) },
-  "journal retention": always,
-  "journal replay": always,
+  "journal retention": always, "journal replay": always,
   "journal fsync": {
     world: "part",
     act: () => part.run(Effect.scoped(Effect.gen(function*() {
@@ -191,8 +196,7 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
   },
   tokenizer: { world: "alone", act: () => killed("tokenizer", uncounted), works: uncounted },
   "event loop watch": always,
-  "webhook events": always,
-  "webhook leftovers": always,
+  "webhook events": always, "webhook leftovers": always,
   "webhook queue": shared,
   "webhook backlog": always,
   "webhook lane": {
@@ -281,11 +285,7 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
   "cooldown feed": shared,
   "upstream deadlines": { world: "alone", act: () => chat("deadline") },
   "simulator pace": { world: "alone", act: () => alone.chat({ model: "sim/echo" }) },
-  "sweep/nodes and changes": always,
-  "sweep/sessions": always,
-  "sweep/usage": always,
-  "sweep/audit log": always,
-  "sweep/lease changes": always,
+  "sweep/nodes and changes": always, "sweep/sessions": always, "sweep/usage": always, "sweep/audit log": always, "sweep/lease changes": always,
   "change feed": shared,
   "stand-still watch": shared,
   "Redis probe": {

@@ -104,6 +104,7 @@ describe("the census of upstream calls", () => {
       "src/features/oauth/tokens/tokenEndpoint.ts": "tokens of connections, from a vendor's sign-in server",
       "src/features/oidc/IssuerCalls.ts": "sign-ins to the gateway itself, at the operator's issuer",
       "src/features/providers/probe/UpstreamProviderProbe.ts": "an operator's check of a connection: its list of models, or one token where there is none",
+      "src/features/proxies/ProxyTest.ts": "an operator's test of a proxy, to the service that GATEWAY_PUBLIC_IP_URL names",
       "src/features/quotas/polls/QuotaPolls.ts": "what is left of a connection's account, from its vendor's own endpoint",
       "src/features/mcpServers/client/HttpTransport.ts": "tools of the operator's MCP servers, each call in the audit of tools",
       "src/features/files/stores/S3Client.ts": "files to and from the operator's own bucket",

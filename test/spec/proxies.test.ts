@@ -1,6 +1,5 @@
-/** Outbound proxies: /api/v1/management/proxies, what is assigned to them, and what then leaves by them. */
+/** What leaves by outbound proxies: requests and the control plane, by what is assigned. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
-import * as Http from "#test/support/http.ts"
 import { contentOf, errorIn, type Lab, startLab } from "#test/support/lab.ts"
 import * as Proxies from "#test/upstream/support/proxies.ts"
 import * as ScriptedServer from "#test/upstream/support/scriptedServer.ts"
@@ -28,10 +27,6 @@ afterEach(async () => {
 
 const call = <A>(method: string, path: string, body?: unknown) => lab.gateway.operator.call<A>(method, path, body)
 const raw = (method: string, path: string, body?: unknown) => lab.gateway.operator.raw(method, path, body)
-const refusal = async (method: string, path: string, body?: unknown) => {
-  const reply = await raw(method, path, body)
-  return [reply.status, errorIn(reply)] as const
-}
 const create = (port: number, over: Record<string, unknown> = {}) => call<View>("POST", PATH, { name: "office", host: "127.0.0.1", port, ...over })
 const assign = (scope: string, scopeId: string | null, proxyId: string | null) => call("PUT", `${PATH}/assignments`, { scope, ...(scopeId === null ? {} : { scopeId }), proxyId })
 const say = (model: string, key?: string) => lab.chat({ model }, key === undefined ? {} : { authorization: `Bearer ${key}` })
@@ -42,114 +37,6 @@ const start = async (over: Record<string, unknown> = {}, options: Partial<Proxie
 }
 /** Sockets of the simulator that no proxy made would answer the next call, too. */
 const fresh = () => `m-${Math.random().toString(36).slice(2)}`
-
-describe("the registry", () => {
-  it("keeps proxies with their credentials masked, changes and removes them", async () => {
-    const made = await create(8080, { type: "https", username: "user", password: CANARY, region: "eu", notes: "the office", family: "ipv4" })
-    expect(made).toEqual({
-      id: made.id, name: "office", type: "https", host: "127.0.0.1", port: 8080, username: "[redacted]", password: "[redacted]", region: "eu", notes: "the office",
-      status: "active", source: "manual", family: "ipv4", createdAt: made["createdAt"], updatedAt: made["createdAt"]
-    })
-    expect(await call("GET", PATH)).toEqual({ items: [made], total: 1 })
-    expect(await call("GET", `${PATH}?id=${made.id}`)).toEqual(made)
-    const changed = await call<View>("PATCH", PATH, { id: made.id, name: "home", username: null, password: "[redacted]", status: "inactive", host: "[::1]" })
-    expect(changed).toEqual({ ...made, name: "home", username: null, status: "inactive", host: "::1", updatedAt: changed["updatedAt"] })
-    expect(String(changed["updatedAt"]) > String(made["updatedAt"])).toBe(true)
-    expect(await call("DELETE", `${PATH}?id=${made.id}`)).toEqual({ success: true })
-    for (const [method, path, body] of [["GET", `${PATH}?id=${made.id}`], ["PATCH", PATH, { id: made.id }], ["DELETE", `${PATH}?id=${made.id}`]] as const) {
-      expect((await raw(method, path, body)).status).toBe(404)
-    }
-  })
-
-  it("refuses what is no proxy, naming the field", async () => {
-    const wrong: ReadonlyArray<readonly [Record<string, unknown>, string, string]> = [
-      [{ host: "http://p.test" }, "host", "Expected a host name or an IP address, without scheme, port and path"],
-      [{ host: "user@p.test" }, "host", "Expected a host name or an IP address, without scheme, port and path"],
-      [{ host: "169.254.169.254" }, "host", "169.254.169.254 is refused as a proxy URL (metadata): no flag opens the metadata services of a cloud"],
-      [{ type: "socks5" }, "type", "SOCKS5 proxies are switched off: set enableSocks5Proxy with PATCH /api/settings"]
-    ]
-    for (const [over, field, message] of wrong) {
-      const [status, error] = await refusal("POST", PATH, { name: "x", host: "p.test", port: 1, ...over })
-      expect([status, error["details"]]).toEqual([400, [{ field, message }]])
-    }
-    for (const over of [{ port: 0 }, { port: 65_536 }, { name: "" }, { name: "x".repeat(121) }, { host: "h".repeat(256) }, { type: "ftp" }, { family: "ipv5" }, { color: "red" }]) {
-      expect((await raw("POST", PATH, { name: "x", host: "p.test", port: 1, ...over })).status, JSON.stringify(over)).toBe(400)
-    }
-    await call("PATCH", "/api/settings", { enableSocks5Proxy: true })
-    expect(await create(1, { type: "SOCKS5" })).toMatchObject({ type: "socks5" })
-    const [, long] = await refusal("POST", PATH, { name: "x", host: "p.test", port: 1, type: "socks5", password: "ü".repeat(128) })
-    expect(long["details"]).toEqual([{ field: "password", message: "SOCKS5 takes at most 255 bytes" }])
-  })
-
-  it("is not for callers without management rights", async () => {
-    for (const path of [PATH, `${PATH}/assignments`]) expect((await Http.send(lab.gateway.url, { path })).status).toBe(401)
-  })
-})
-
-describe("assignments", () => {
-  it("are listed by filters, shown as a graph, and keep their proxy from being removed", async () => {
-    const made = await create(1)
-    const { id: key } = await lab.gateway.operator.createKey("assigned")
-    const combo = await call<{ id: string }>("POST", "/api/combos", { name: `c-${fresh()}`, models: ["lab/echo"], strategy: "priority" })
-    const scopes = [["global", null], ["provider", "lab"], ["account", lab.connection], ["combo", combo.id], ["key", key]] as const
-    for (const [scope, scopeId] of scopes) {
-      expect(await assign(scope, scopeId, made.id)).toMatchObject({ success: true, assignment: { scope, scopeId, proxyId: made.id } })
-    }
-    const all = await call<{ items: ReadonlyArray<Record<string, unknown>>; total: number }>("GET", `${PATH}/assignments`)
-    expect([all.total, all.items.map(({ scope, scopeId }) => [scope, scopeId])]).toEqual([5, [["account", lab.connection], ["combo", combo.id], ["global", null], ["key", key], ["provider", "lab"]]])
-    for (const [query, total] of [[`proxy_id=${made.id}`, 5], ["proxy_id=none", 0], ["scope=connection", 1], ["scope=provider&scope_id=lab", 1], [`scope_id=${key}`, 1]] as const) {
-      expect(await call("GET", `${PATH}/assignments?${query}`), query).toMatchObject({ total })
-    }
-    expect(await call("GET", `${PATH}?id=${made.id}&where_used=1`)).toMatchObject({ id: made.id, count: 5 })
-    const [status, error] = await refusal("DELETE", `${PATH}?id=${made.id}`)
-    expect([status, error["code"]]).toEqual([409, "PROXY_IN_USE"])
-    expect(await assign("provider", "lab", null)).toEqual({ success: true, assignment: null })
-    await call("DELETE", `${PATH}?id=${made.id}&force=1`)
-    expect(await call("GET", `${PATH}/assignments`)).toEqual({ items: [], total: 0 })
-  })
-
-  it("are for what exists only, and go with it", async () => {
-    const made = await create(1)
-    for (const [scope, scopeId, field] of [["provider", "nobody", "scopeId"], ["account", "nobody", "scopeId"], ["combo", "nobody", "scopeId"], ["key", "nobody", "scopeId"], ["key", null, "scopeId"]] as const) {
-      const [status, error] = await refusal("PUT", `${PATH}/assignments`, { scope, ...(scopeId === null ? {} : { scopeId }), proxyId: made.id })
-      expect([status, (error["details"] as ReadonlyArray<{ field: string }>)[0]?.field]).toEqual([400, field])
-    }
-    const [status, error] = await refusal("PUT", `${PATH}/assignments`, { scope: "global", proxyId: "nobody" })
-    expect([status, error["details"]]).toEqual([400, [{ field: "proxyId", message: "No proxy has this id: see GET /api/v1/management/proxies" }]])
-    const { id: key } = await lab.gateway.operator.createKey("short-lived")
-    const [connection = ""] = await lab.pool(`p${fresh()}`, ["short-lived-credential"])
-    await assign("key", key, made.id)
-    await assign("connection", connection, made.id)
-    await call("DELETE", `/api/keys/${key}`)
-    await lab.gateway.operator.removeConnection(connection)
-    expect(await call("GET", `${PATH}/assignments`)).toEqual({ items: [], total: 0 })
-  })
-
-  it("are made for several ids at once; what is unknown is listed", async () => {
-    const made = await create(1)
-    const bulk = (body: Record<string, unknown>) => call("PUT", `${PATH}/bulk-assign`, body)
-    expect(await bulk({ scope: "provider", scopeIds: ["lab", "openai", "nobody"], proxyId: made.id })).toEqual({
-      success: true, requested: 3, updated: 2,
-      failed: [{ scopeId: "nobody", reason: "No provider has the id or prefix 'nobody': see GET /api/providers and GET /api/provider-nodes" }]
-    })
-    expect(await call("GET", `${PATH}/assignments?scope=provider`)).toMatchObject({ total: 2 })
-    expect(await bulk({ scope: "provider", scopeIds: ["lab", "openai"] })).toEqual({ success: true, requested: 2, updated: 2, failed: [] })
-    expect(await call("GET", `${PATH}/assignments`)).toEqual({ items: [], total: 0 })
-  })
-
-  it("say what a connection leaves by", async () => {
-    const resolve = (id: string) => call("GET", `${PATH}/assignments?resolve_connection_id=${id}`)
-    expect(await resolve(lab.connection)).toEqual({ connectionId: lab.connection, level: "direct", levelId: null, proxy: null })
-    const [all, own] = [await create(1), await create(2)]
-    await assign("global", null, all.id)
-    expect(await resolve(lab.connection)).toEqual({ connectionId: lab.connection, level: "global", levelId: null, proxy: all })
-    await assign("provider", "lab", own.id)
-    expect(await resolve(lab.connection)).toEqual({ connectionId: lab.connection, level: "provider", levelId: "lab", proxy: own })
-    await call("PATCH", "/api/settings", { proxyEnabled: false })
-    expect(await resolve(lab.connection)).toMatchObject({ level: "direct", proxy: null })
-    expect((await raw("GET", `${PATH}/assignments?resolve_connection_id=nobody`)).status).toBe(404)
-  })
-})
 
 describe("a call", () => {
   it("leaves by the nearest proxy: key, connection, provider, combo, everything", async () => {

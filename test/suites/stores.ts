@@ -20,6 +20,7 @@ import * as LeaseRecords from "./LeaseRecords.suite.ts"
 import * as LimitRecords from "./LimitRecords.suite.ts"
 import * as McpServerStore from "./McpServerStore.suite.ts"
 import * as NodeStore from "./NodeStore.suite.ts"
+import * as ProxyHealthStore from "./ProxyHealthStore.suite.ts"
 import * as ProxyStore from "./ProxyStore.suite.ts"
 import * as QuotaStore from "./QuotaStore.suite.ts"
 import * as ResponseCacheStore from "./ResponseCacheStore.suite.ts"
@@ -52,6 +53,7 @@ export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => 
   LimitRecords.suite(name, layer())
   McpServerStore.suite(name, layer())
   NodeStore.suite(name, layer())
+  ProxyHealthStore.suite(name, layer())
   ProxyStore.suite(name, layer())
   QuotaStore.suite(name, layer())
   ResponseCacheStore.suite(name, layer())

@@ -92,6 +92,7 @@ import * as CompressionStatistics from "#src/features/compression/statistics/Com
 import * as MemoryCompressionStatistics from "./memoryCompressionStatistics.ts"
 import * as MemorySearchStatistics from "./memorySearchStatistics.ts"
 import * as SearchStatistics from "#src/features/search/statistics/SearchStatistics.ts"
+import * as MemoryProxies from "./memoryProxies.ts"
 import * as MemoryWebhooks from "./memoryWebhooks.ts"
 
 export const PASSWORD = "correct horse battery"
@@ -259,7 +260,7 @@ const base = (options: Options, dials: Dials) => {
     Layer.provideMerge(Layer.succeed(EnvironmentKeys, new Map())),
     Layer.provideMerge(Files.layer.pipe(Layer.provideMerge(MemoryFiles.layer))),
     Layer.provideMerge(MemoryWebhooks.surface),
-    Layer.provideMerge(MemoryBodies.layer),
+    Layer.provideMerge(Layer.merge(MemoryBodies.layer, MemoryProxies.surface)),
     Layer.provideMerge(secrets)
   )
 }

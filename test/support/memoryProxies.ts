@@ -3,9 +3,36 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { ProxyStore } from "#actors/ports/Stores.ts"
+import * as ProxyHealth from "#src/features/proxies/health/ProxyHealth.ts"
+import { type ProxyCount, ProxyHealthStore } from "#src/features/proxies/health/ProxyHealthStore.ts"
+import { ProxyTest } from "#src/features/proxies/ProxyTest.ts"
+import * as TunnelCounts from "#src/platform/upstream/egress/TunnelCounts.ts"
 import type { Proxy, ProxyAssignment } from "#schemas/egress/Proxy.ts"
 
 const orderOf = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
+
+const health = Layer.sync(ProxyHealthStore, () => {
+  const sums = new Map<string, ProxyCount & { readonly hour: number }>()
+  return ProxyHealthStore.of({
+    add: (hour, counts) => Effect.sync(() => {
+      for (const count of counts) {
+        const known = sums.get(`${count.proxyId} ${hour}`)
+        sums.set(`${count.proxyId} ${hour}`, {
+          hour, proxyId: count.proxyId, made: count.made + (known?.made ?? 0), failed: count.failed + (known?.failed ?? 0),
+          latencyMs: count.latencyMs + (known?.latencyMs ?? 0), lastError: count.lastError ?? known?.lastError ?? null
+        })
+      }
+    }),
+    since: (hour) => Effect.sync(() => [...sums.values()].filter((count) => count.hour >= hour)),
+    removeBefore: () => Effect.succeed(0)
+  })
+})
+
+/** How proxies do, over nothing that is written. */
+export const surface = Layer.merge(
+  ProxyHealth.layer.pipe(Layer.provide(Layer.merge(health, TunnelCounts.layer))),
+  Layer.succeed(ProxyTest, { run: () => Effect.succeed({ success: false, error: "nobody is there" }) })
+)
 
 export const layer = Layer.sync(ProxyStore, () => {
   const proxies = new Map<string, Proxy>()

@@ -17,6 +17,7 @@ import * as StoredCredentials from "#src/management/ownership/storedCredentials.
 import { REDACTED } from "#src/management/redact.ts"
 import type { NewProxy, ProxyChange } from "./api.ts"
 import * as Address from "./address.ts"
+import { originOf } from "./views.ts"
 
 /** Longest credential over SOCKS5, bytes (RFC 1929). */
 const SOCKS_MAX = 255
@@ -24,6 +25,8 @@ const SOCKS_MAX = 255
 type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
 
 export class Proxies extends Context.Service<Proxies, {
+  /** A record that may be stored. */
+  readonly draft: (input: NewProxy, source: Proxy["source"]) => Done<Proxy>
   readonly create: (input: NewProxy, source: Proxy["source"]) => Done<Proxy>
   readonly update: (input: ProxyChange) => Done<Proxy>
   /** `detach`: what is assigned to it goes direct, or by the next assignment. */
@@ -41,8 +44,6 @@ const secretOf = (value: string | null): Redacted.Redacted<string> | null => val
 /** What a change makes of a stored credential: absent and `[redacted]` keep it. */
 const credential = (given: string | null | undefined, stored: Redacted.Redacted<string> | null): Redacted.Redacted<string> | null =>
   given === undefined || given === REDACTED ? stored : secretOf(given)
-
-const originOf = ({ host, port, type }: Pick<Proxy, "host" | "port" | "type">): string => `${type}://${Address.shown(host)}:${port}`
 
 const hasSecret = ({ password, username }: Pick<Proxy, "password" | "username">): boolean => username !== null || password !== null
 
@@ -85,16 +86,22 @@ const make = Effect.gen(function*() {
     return host === null ? Effect.fail(Refusal.invalidField("host", "Expected a host name or an IP address, without scheme, port and path")) : Effect.succeed(host)
   }
 
+  const draft: Proxies["Service"]["draft"] = Effect.fnUntraced(function*(input, source) {
+    const at = yield* now
+    const proxy: Proxy = {
+      id: yield* random.uuidV4(), name: input.name, type: input.type ?? "http", host: yield* hostOf(input.host), port: input.port,
+      username: credential(input.username, null), password: credential(input.password, null),
+      region: input.region ?? null, notes: input.notes ?? null, status: input.status ?? "active", source, family: input.family ?? "auto",
+      createdAt: at, updatedAt: at
+    }
+    yield* check(proxy)
+    return proxy
+  })
+
   return Proxies.of({
+    draft,
     create: Effect.fn("Proxies.create")(function*(input, source) {
-      const at = yield* now
-      const proxy: Proxy = {
-        id: yield* random.uuidV4(), name: input.name, type: input.type ?? "http", host: yield* hostOf(input.host), port: input.port,
-        username: credential(input.username, null), password: credential(input.password, null),
-        region: input.region ?? null, notes: input.notes ?? null, status: input.status ?? "active", source, family: input.family ?? "auto",
-        createdAt: at, updatedAt: at
-      }
-      yield* check(proxy)
+      const proxy = yield* draft(input, source)
       yield* configuration.commit(store.insert(proxy))
       return proxy
     }),

@@ -4,7 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
-import { clearable, integer, listOf, Success, text } from "#schemas/api/fields.ts"
+import { clearable, integer, listOf, queryInteger, Success, text } from "#schemas/api/fields.ts"
 import { Proxy, ProxyFamily, ProxyScope, ProxyType } from "#schemas/egress/Proxy.ts"
 
 const opt = Schema.optionalKey
@@ -59,6 +59,20 @@ export type AssignmentInput = typeof AssignmentInput.Type
 export const AssignmentInput = Schema.Struct(Assignment)
 const BulkInput = Schema.Struct({ scope, scopeIds: listOf(id, 1_000), proxyId: clearable(id) })
 
+/** A success is a tunnel that was made for a call, a failure a call that got none. */
+const Health = Schema.Struct({
+  proxyId: Schema.String,
+  name: Schema.String,
+  successCount: Schema.Int,
+  failureCount: Schema.Int,
+  /** 0 to 1; null without a call. */
+  successRate: Schema.NullOr(Schema.Number),
+  /** Until a tunnel stood, ms; null without one. */
+  avgLatencyMs: Schema.NullOr(Schema.Number),
+  /** Of the newest hour with a failure. */
+  lastError: Schema.NullOr(Schema.String)
+})
+
 const flag = Schema.Literals(["0", "1", "true", "false"])
 
 /** Outbound proxies: which there are, and what leaves by them. */
@@ -85,5 +99,9 @@ export const ProxiesGroup = HttpApiGroup.make("proxies").add(
     success: Schema.Struct({
       ...Success.fields, requested: Schema.Int, updated: Schema.Int, failed: Schema.Array(Schema.Struct({ scopeId: Schema.String, reason: Schema.String }))
     })
-  }).annotate(Access, writes).annotate(OpenApi.Summary, "The same assignment for several ids of one scope; unknown ids are listed and the others assigned")
+  }).annotate(Access, writes).annotate(OpenApi.Summary, "The same assignment for several ids of one scope; unknown ids are listed and the others assigned"),
+  HttpApiEndpoint.get("health", "/api/v1/management/proxies/health", {
+    query: { hours: opt(queryInteger(1, 720)) },
+    success: Schema.Struct({ ...listOfAll(Health).fields, windowHours: Schema.Int })
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "Tunnels of each proxy over some hours: made, failed, and how long they took")
 ).annotateMerge(OpenApi.annotations({ title: "Outbound proxies", description: "Proxies that calls of upstreams leave by." }))

@@ -8,6 +8,7 @@ import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import * as Surface from "#src/management/Surface.ts"
 import { type AssignmentInput, ProxiesGroup } from "./api.ts"
+import { ProxyHealth } from "./health/ProxyHealth.ts"
 import { Proxies } from "./Proxies.ts"
 import * as Views from "./views.ts"
 
@@ -21,6 +22,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ProxiesGroup), "proxies",
   const audit = yield* Audit
   const configuration = yield* Configuration
   const proxies = yield* Proxies
+  const proxyHealth = yield* ProxyHealth
   const store = yield* ProxyStore
 
   const listed = <A>(items: ReadonlyArray<A>) => ({ items, total: items.length })
@@ -68,6 +70,18 @@ export const layer = HttpApiBuilder.group(Surface.make(ProxiesGroup), "proxies",
     return listed(found.map((one) => Views.assignmentView(snapshot, one)))
   })
 
+  const health = Effect.fnUntraced(function*(hours: number) {
+    const counts = new Map((yield* proxyHealth.over(hours)).map((count) => [count.proxyId, count]))
+    const items = (yield* store.list).map(({ id, name }) => {
+      const { failed = 0, lastError = null, latencyMs = 0, made = 0 } = counts.get(id) ?? {}
+      return {
+        proxyId: id, name, successCount: made, failureCount: failed, successRate: made + failed === 0 ? null : made / (made + failed),
+        avgLatencyMs: made === 0 ? null : Math.round(latencyMs / made), lastError
+      }
+    })
+    return { ...listed(items), windowHours: hours }
+  })
+
   const noteAssigned = (scope: ProxyScope, scopeIds: ReadonlyArray<string>, proxyId: string | null) => {
     const snapshot = configuration.current()
     return audit.note({
@@ -107,6 +121,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ProxiesGroup), "proxies",
     remove: ({ query }) => answer(proxies.remove(query.id, isOn(query.force)).pipe(Effect.tap((proxy) => note("proxy.deleted", proxy)), Effect.as({ success: true as const }))),
     assignments: ({ query }) => answer(assignments(query)),
     assign: ({ payload }) => answer(assign(payload)),
-    bulkAssign: ({ payload }) => answer(bulkAssign(payload))
+    bulkAssign: ({ payload }) => answer(bulkAssign(payload)),
+    health: ({ query }) => answer(health(query.hours ?? 24))
   })
 }))

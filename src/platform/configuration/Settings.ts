@@ -190,6 +190,10 @@ const variables = {
   headersTimeoutMs: wholeOr("FETCH_HEADERS_TIMEOUT_MS", "FETCH_TIMEOUT_MS", "Until the response head, when it shall differ from FETCH_TIMEOUT_MS."),
   idleTimeoutMs: whole("STREAM_IDLE_TIMEOUT_MS", 600_000, 0, 24 * hour, "ms", "Between two events of a stream; 0 = no limit."),
   connectTimeoutMs: whole("FETCH_CONNECT_TIMEOUT_MS", 30_000, 1, hour, "ms", "DNS, TCP and TLS to the upstream."),
+  publicIpUrl: decoded(
+    "GATEWAY_PUBLIC_IP_URL", Schema.String.check(Schema.makeFilter((url: string) => /^https?:\/\//.test(url) && URL.canParse(url))), "https://api.ipify.org/?format=json",
+    "an http or https URL", "Asked through a proxy by POST /api/settings/proxy/test; answers the caller's address as text or JSON."
+  ),
   proxyConnectMs: whole("PROXY_FAST_FAIL_TIMEOUT_MS", 2_000, 1, hour, "ms", "TCP and TLS to an outbound proxy."),
   keepAliveTimeoutMs: whole("FETCH_KEEPALIVE_TIMEOUT_MS", 4_000, 1, hour, "ms", "How long an idle upstream connection is kept."),
   readinessTimeoutMs: whole("STREAM_READINESS_TIMEOUT_MS", 30_000, 0, hour, "ms", "From the response head to the first useful event of a stream; 0 = no limit."),

@@ -20,7 +20,7 @@ import * as Dialer from "./Dialer.ts"
 import * as Resolver from "./Resolver.ts"
 import { SocketPool } from "./SocketPool.ts"
 import type { PoolSettings } from "./SocketPool.ts"
-import type { TunnelCounts } from "./egress/TunnelCounts.ts"
+import { type TunnelCounts, Tunnels } from "./egress/TunnelCounts.ts"
 import { Roster } from "#src/platform/structures/Roster.ts"
 import { TimerWheel } from "./TimerWheel.ts"
 
@@ -228,8 +228,9 @@ export const layerOf = ({ keepAliveTimeoutMs, proxyConnectMs, upstreamConnection
   const configuration = yield* Configuration
   const { id } = yield* NodeGroup
   const { url } = yield* SimulatorAddress
+  const tunnels = yield* Tunnels
   return layer({
-    hop: id, keepAliveMs: keepAliveTimeoutMs, connections: upstreamConnections, proxyConnectMs, isTrusted: (origin) => origin === url,
+    hop: id, keepAliveMs: keepAliveTimeoutMs, connections: upstreamConnections, proxyConnectMs, tunnels, isTrusted: (origin) => origin === url,
     onProxies: (listener) => configuration.onChange(({ egress }) => listener(egress === null ? none : egress.revisions))
   })
 }))

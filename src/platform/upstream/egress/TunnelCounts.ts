@@ -1,4 +1,6 @@
-/** How many tunnels each proxy made, and how many calls failed for want of one, since somebody last took the counts. */
+/** How many tunnels each proxy made, and how many calls failed for want of one, since the counts were last taken. */
+import * as Context from "effect/Context"
+import * as Layer from "effect/Layer"
 
 export interface TunnelCount {
   made: number
@@ -13,18 +15,27 @@ export interface TunnelCount {
 const ERROR_MAX = 300
 
 export class TunnelCounts {
+  /** Called after each count. */
+  onCounted: (() => void) | null = null
   #byProxy = new Map<string, TunnelCount>()
 
   made(proxy: string, ms: number): void {
     const count = this.#of(proxy)
     count.made++
     count.latencyMs += ms
+    this.onCounted?.()
+  }
+
+  /** Proxies with counts. */
+  get size(): number {
+    return this.#byProxy.size
   }
 
   failed(proxy: string, message: string): void {
     const count = this.#of(proxy)
     count.failed++
     count.lastError = message.slice(0, ERROR_MAX)
+    this.onCounted?.()
   }
 
   /** The counts by proxy; they begin again at nothing. */
@@ -51,3 +62,8 @@ export class TunnelCounts {
     return count
   }
 }
+
+/** Those of this process. */
+export class Tunnels extends Context.Service<Tunnels, TunnelCounts>()("gateway/upstream/Tunnels") {}
+
+export const layer = Layer.sync(Tunnels, () => new TunnelCounts())
