@@ -1,5 +1,5 @@
 import { assert, describe, it } from "vitest"
-import type { ThoughtSignatures } from "#src/inference/ports/ThoughtSignatures.ts"
+import type { ThoughtSignatures } from "#src/inference/ports/pastCalls/ThoughtSignatures.ts"
 import type { Signature } from "#schemas/wire/conversation.ts"
 
 export type Node = ThoughtSignatures["Service"]

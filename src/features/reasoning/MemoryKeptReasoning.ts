@@ -2,7 +2,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { KeptReasoning } from "#src/inference/ports/KeptReasoning.ts"
+import { KeptReasoning } from "#src/inference/ports/pastCalls/KeptReasoning.ts"
 import { ReasoningMemory } from "./ReasoningMemory.ts"
 
 export const make = Effect.map(Clock.Clock, (clock) => {

@@ -1,6 +1,6 @@
 /** The thoughts that one node keeps. */
 import * as Crypto from "node:crypto"
-import type { Forgotten, KeptCall, KeptReasoning, Thought } from "#src/inference/ports/KeptReasoning.ts"
+import type { Forgotten, KeptCall, KeptReasoning, Thought } from "#src/inference/ports/pastCalls/KeptReasoning.ts"
 import { type Bounds, ExpiringMemory } from "#src/platform/structures/ExpiringMemory.ts"
 
 /** Sizes are characters. */

@@ -6,7 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { KeptReasoning } from "#src/inference/ports/KeptReasoning.ts"
+import { KeptReasoning } from "#src/inference/ports/pastCalls/KeptReasoning.ts"
 import { RedisStore } from "#src/platform/redis/RedisStore.ts"
 import { bounds, ReasoningMemory } from "./ReasoningMemory.ts"
 

@@ -2,7 +2,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { ThoughtSignatures } from "#src/inference/ports/ThoughtSignatures.ts"
+import { ThoughtSignatures } from "#src/inference/ports/pastCalls/ThoughtSignatures.ts"
 import * as SignatureMemory from "./SignatureMemory.ts"
 
 export const make = Effect.map(Clock.Clock, (clock) => {

@@ -6,7 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { ThoughtSignatures } from "#src/inference/ports/ThoughtSignatures.ts"
+import { ThoughtSignatures } from "#src/inference/ports/pastCalls/ThoughtSignatures.ts"
 import * as SignatureMemory from "./SignatureMemory.ts"
 import { RedisStore } from "#src/platform/redis/RedisStore.ts"
 

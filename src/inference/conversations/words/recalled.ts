@@ -1,8 +1,8 @@
 /** What past tool calls came with, for providers that want it back from clients that drop it: signatures, and thoughts. */
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Conversation, Signature } from "#schemas/wire/conversation.ts"
-import type { KeptReasoning } from "#src/inference/ports/KeptReasoning.ts"
-import type { ThoughtSignatures } from "#src/inference/ports/ThoughtSignatures.ts"
+import type { KeptReasoning } from "#src/inference/ports/pastCalls/KeptReasoning.ts"
+import type { ThoughtSignatures } from "#src/inference/ports/pastCalls/ThoughtSignatures.ts"
 import { wantsReasoning } from "#src/wire/chatCompletions/models.ts"
 import * as KeptThoughts from "#src/wire/chatCompletions/request/keptThoughts.ts"
 import { type Heard, hearing } from "#src/wire/chatCompletions/stream/hearing.ts"
