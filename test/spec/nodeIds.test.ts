@@ -41,7 +41,8 @@ const unread: Readonly<Record<string, string>> = {
 
 /** Everything on one page. */
 const pages: Readonly<Record<string, string>> = {
-  "/api/compliance/audit-log": "?limit=500", "/api/usage/call-logs": "?limit=500", "/api/routing/decisions": "?limit=500", "/api/keys": "?limit=100"
+  "/api/compliance/audit-log": "?limit=500", "/api/usage/call-logs": "?limit=500", "/api/routing/decisions": "?limit=500", "/api/keys": "?limit=100",
+  "/api/cli-tools/status": "?tool=pi"
 }
 
 /** Where the contract has the id itself: the name of the only member that may hold it. */

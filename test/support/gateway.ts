@@ -40,7 +40,7 @@ export interface Options {
   /** Sees the rounds of the loops of a gateway in this process. */
   /** What lies between the gateway and the media that requests name. */
   readonly network?: MediaFetch.Network
-  /** Home and PATH of the coding agents that the gateway finds. */
+  /** Home and PATH of the coding agents that the gateway finds; none by default. */
   readonly machine?: Machine
   /** What keeps the files of uploads. */
   readonly disks?: (directory: string) => Spool.CountedDisk
@@ -116,7 +116,8 @@ export const inProcess = async (options: Options = {}): Promise<InProcess> => {
       Effect.provideService(Metric.MetricRegistry, new Map()),
       Effect.provideService(Supervisor.Probe, options.probe ?? null),
       options.disks === undefined ? (built) => built : Effect.provideService(Spool.Disks, options.disks),
-      options.machine === undefined ? (built) => built : Effect.provideService(Machine, options.machine),
+      // No test runs the programs or changes the files of its developer.
+      Effect.provideService(Machine, options.machine ?? { home: dataDir, path: "", mounts: () => null }),
       options.network === undefined ? (built) => built : Effect.provideService(MediaFetch.Network, options.network),
       Effect.provideService(Log.Destination, {
         write: (bytes, done) => {
