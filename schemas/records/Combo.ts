@@ -145,7 +145,7 @@ export const ComboConfig = Schema.Struct({
     panelHardTimeoutMs: opt(int(1, 600_000))
   })),
   debateTuning: opt(Schema.Struct({ debateRounds: opt(int(1, 10)), consensusThreshold: opt(number(0, 1)) }))
-})
+}).annotate({ identifier: "ComboConfig" })
 export interface ComboConfig extends Schema.Schema.Type<typeof ComboConfig> {}
 
 /** One combo as stored. Times are ISO 8601 strings. */

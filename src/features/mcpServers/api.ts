@@ -74,7 +74,7 @@ export const McpServerView = Schema.Struct({
   state: McpServerState,
   createdAt: Schema.String,
   updatedAt: Schema.String
-})
+}).annotate({ identifier: "McpServer" })
 export type McpServerView = typeof McpServerView.Type
 
 const OfferedTool = Schema.Struct({

@@ -103,7 +103,7 @@ export const SettingsInput = Schema.Struct({
   oidcAllowedSubjects: opt(listOf(text(1, 255), 500)),
   modelsDevSyncEnabled: flag,
   modelsDevSyncInterval: opt(integer(60, 2_592_000))
-})
+}).annotate({ identifier: "SettingsChange" })
 export interface SettingsInput extends Schema.Schema.Type<typeof SettingsInput> {}
 
 /** Settings that are sealed at rest and absent from every reply. */
