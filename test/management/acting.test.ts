@@ -3,7 +3,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
 import { featureNames, features } from "#schemas/acting/features.ts"
 import type { Table } from "#src/management/acting/ActingTable.ts"
@@ -29,6 +29,8 @@ import { settingDefaults } from "#schemas/settingDefaults.ts"
 import { McpServerChange, NewMcpServer } from "#src/features/mcpServers/api.ts"
 import { McpServer } from "#src/features/mcpServers/ports/McpServer.ts"
 import { mcpServer } from "#src/features/mcpServers/acting.ts"
+import { proxy } from "#src/features/proxies/acting.ts"
+import { NewProxy, ProxyChange } from "#src/features/proxies/api.ts"
 import { NewWebhook, WebhookChange } from "#src/features/webhooks/api.ts"
 import * as FlagCatalogue from "#schemas/flagCatalogue.ts"
 import { ApiKeyPolicy, defaultPolicy } from "#schemas/records/ApiKey.ts"
@@ -79,6 +81,10 @@ const leaves = (schema: Schema.Top): ReadonlySet<string> => {
   return found
 }
 
+/** A change of a proxy without its id, which says which one. */
+const { id: _id, ...proxyFields } = ProxyChange.fields
+const ofProxy = Schema.Struct(proxyFields)
+
 const inputs: ReadonlyArray<readonly [Table, ReadonlyArray<Schema.Top>]> = [
   [settings, [SettingsInput]],
   [systemPrompt, [SystemPromptSettings]],
@@ -99,6 +105,7 @@ const inputs: ReadonlyArray<readonly [Table, ReadonlyArray<Schema.Top>]> = [
   [mapping, [NewMapping, MappingChange]],
   [webhook, [NewWebhook, WebhookChange]],
   [mcpServer, [NewMcpServer, McpServerChange]],
+  [proxy, [NewProxy, ofProxy]],
   [budget, [BudgetInput]],
   [tokenLimit, [TokenLimitInput]]
 ]

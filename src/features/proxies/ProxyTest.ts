@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { OutboundProxy } from "#actors/request/ports/OutboundProxy.ts"
 import { Upstream } from "#actors/request/ports/Upstream.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 import type { Values } from "#src/platform/configuration/Settings.ts"
 
 export type Tried =
@@ -63,7 +64,7 @@ const make = (url: string) => Effect.map(Upstream, (upstream) => {
           call.abort()
           resume(Effect.succeed(stood(null)))
         },
-        onEnd: () => resume(Effect.succeed(stood(status === 200 ? addressIn(body) : null))),
+        onEnd: () => resume(Effect.succeed(stood(StatusReason.of(status) === "ok" ? addressIn(body) : null))),
         // TLS inside a tunnel, and whatever comes after the request has left, is the service's.
         onFailure: ({ message, reason }) => resume(Effect.succeed(latencyMs !== null || reason === "tls" ? stood(null) : { success: false, error: message }))
       })

@@ -5,7 +5,7 @@ import type { NewProxy } from "./api.ts"
 
 const rows: Readonly<Record<keyof NewProxy, Row>> = {
   ...actIn("actors/egress/Egress.ts", "type", "host", "port", "username", "password", "status", "family"),
-  ...actIn("src/features/proxies/views.ts", "name", "region", "notes")
+  ...actIn("src/features/proxies/Proxies.ts", "name", "region", "notes")
 }
 
 export const proxy = ActingTable.make("Outbound proxy", rows, "POST /api/v1/management/proxies", "PATCH /api/v1/management/proxies")
