@@ -1,8 +1,7 @@
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect, it } from "vitest"
 import * as Redacted from "effect/Redacted"
-import * as Schema from "effect/Schema"
 import * as Egress from "#actors/egress/Egress.ts"
-import { type Proxy, type ProxyAssignment, ProxyScope } from "#schemas/egress/Proxy.ts"
+import type { Proxy, ProxyAssignment, ProxyScope } from "#schemas/egress/Proxy.ts"
 
 const proxy = (id: string, over: Partial<Proxy> = {}): Proxy => ({
   id, name: id, type: "http", host: "p.test", port: 8080, username: null, password: null, region: null, notes: null, status: "active", source: "manual",
@@ -10,16 +9,22 @@ const proxy = (id: string, over: Partial<Proxy> = {}): Proxy => ({
 })
 const assigned = (scope: ProxyScope, scopeId: string, proxyId: string): ProxyAssignment => ({ scope, scopeId, proxyId, assignedAt: "" })
 
-const World = Schema.Struct({
-  proxyEnabled: Schema.Boolean, perKey: Schema.Boolean, own: Schema.Boolean, ownPerKey: Schema.Boolean, hasConnection: Schema.Boolean, hasKey: Schema.Boolean,
-  provider: Schema.Literals(["openai", "sim"]), combos: Schema.Array(Schema.Literals(["c1", "c2"])).check(Schema.isMaxLength(2)),
-  scopes: Schema.Array(Schema.Literals(["global", "provider", "account", "combo 1", "combo 2", "key"])).check(Schema.isMaxLength(8))
-})
+interface World {
+  readonly proxyEnabled: boolean
+  readonly perKey: boolean
+  readonly own: boolean
+  readonly ownPerKey: boolean
+  readonly hasConnection: boolean
+  readonly hasKey: boolean
+  readonly provider: "openai" | "sim"
+  readonly combos: ReadonlyArray<"c1" | "c2">
+  readonly scopes: ReadonlyArray<keyof typeof ids>
+}
 
 const ids = { "global": ["global", ""], "provider": ["provider", "openai"], "account": ["account", "a"], "combo 1": ["combo", "c1"], "combo 2": ["combo", "c2"], "key": ["key", "k"] } as const
 
 describe("what a call leaves by", () => {
-  it.prop("is the nearest assignment, and nothing where a switch says so", [World], ([world]) => {
+  const check = (world: World): void => {
     const scopes = new Set(world.scopes)
     const assignments = [...scopes].map((name) => assigned(ids[name][0], ids[name][1], `at ${name}`))
     const egress = Egress.make({
@@ -37,8 +42,25 @@ describe("what a call leaves by", () => {
       provider: world.provider, connection: world.hasConnection ? { id: "a", proxyEnabled: world.own, perKeyProxyEnabled: world.ownPerKey } : null,
       combos: world.combos, key: world.hasKey ? "k" : null
     })
-    expect(way?.proxy?.id).toBe(expected === undefined ? undefined : `at ${expected}`)
+    expect(way?.proxy?.id, JSON.stringify(world)).toBe(expected === undefined ? undefined : `at ${expected}`)
     expect(way?.level ?? "direct").toBe(expected === undefined ? "direct" : ids[expected][0])
+  }
+
+  it("is the nearest assignment, and nothing where a switch says so, in every world", () => {
+    const names = Object.keys(ids) as ReadonlyArray<keyof typeof ids>
+    const bit = (bits: number, at: number): boolean => (bits >> at & 1) === 1
+    for (let switches = 0; switches < 64; switches++) {
+      for (let assignments = 0; assignments < 64; assignments++) {
+        for (const provider of ["openai", "sim"] as const) {
+          for (const combos of [[], ["c1"], ["c2", "c1"]] as const) {
+            check({
+              proxyEnabled: bit(switches, 0), perKey: bit(switches, 1), own: bit(switches, 2), ownPerKey: bit(switches, 3), hasConnection: bit(switches, 4), hasKey: bit(switches, 5),
+              provider, combos, scopes: names.filter((_, at) => bit(assignments, at))
+            })
+          }
+        }
+      }
+    }
   })
 
   it("is null where nothing is assigned, so that nothing is asked", () => {

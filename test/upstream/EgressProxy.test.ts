@@ -168,7 +168,7 @@ describe.each(kinds)("an egress proxy (%s)", (_name, start, scheme) => {
     await using server = await ScriptedServer.start(({ head, peer }) => peer.write(ScriptedServer.answer(head.startsWith("GET /big") ? Buffer.alloc(8 * 1024 * 1024, "abcd") : "small")))
     await using proxy = await start({ to: server })
     let tell: (revisions: ReadonlySet<string>) => void = () => {}
-    await using client = await Client.open({ ca: [cert], resolve: noResolver, onProxies: (listener) => {
+    await using client = await Client.open({ ca: [cert], resolve: noResolver, keepAliveMs: 600_000, onProxies: (listener) => {
       tell = listener
       return () => {}
     } })
