@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Accounts, startAccounts } from "#test/support/accounts.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"
+import * as Proxies from "#test/upstream/support/proxies.ts"
 import { eventually } from "#test/support/operator.ts"
 
 let lab: Lab
@@ -69,6 +70,19 @@ describe("reading quotas on a schedule", () => {
     vendor.answers.set("sk-ds-account-that-is-refused", { is_available: false, balance_infos: [{ currency: "USD", total_balance: "0.00" }] })
     expect(await eventually(() => rowOf(refused), (row) => row?.window === "balance", "a reading of the next round", 30_000)).toMatchObject({ percentRemaining: 0, status: "exhausted" })
   }, 60_000)
+
+  it("leaves by the proxy of its connection", async () => {
+    const call = <A>(method: string, path: string, body?: unknown) => lab.gateway.operator.call<A>(method, path, body)
+    await using proxy = await Proxies.http({ to: { host: "127.0.0.1", port: Number(new URL(vendor.url).port) } })
+    const { id: proxyId } = await call<{ id: string }>("POST", "/api/v1/management/proxies", { name: "office", host: "127.0.0.1", port: proxy.port })
+    await refresh(false)
+    const id = await account("moonshot", "sk-ms-account-behind-a-proxy", { data: { available_balance: 3 } })
+    await call("PUT", "/api/v1/management/proxies/assignments", { scope: "account", scopeId: id, proxyId })
+    await refresh(true)
+    expect(await shown(id)).toMatchObject({ window: "balance", status: "ok" })
+    expect(proxy.tunnels).toEqual([`127.0.0.1:${new URL(vendor.url).port}`])
+    await call("DELETE", `/api/v1/management/proxies?id=${proxyId}&force=1`)
+  })
 
   it("a balance outlives a restart, and nothing is asked once the setting is off", async () => {
     await refresh(false)

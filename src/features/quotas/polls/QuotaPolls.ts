@@ -12,10 +12,10 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { Placement } from "#actors/ports/Placement.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
-import { Upstream } from "#actors/request/ports/Upstream.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 import { QuotaReadings } from "#src/features/quotas/ports/QuotaReadings.ts"
 import { builtin } from "#src/providers/Registry.ts"
+import * as ControlCalls from "#src/platform/upstream/egress/ControlCalls.ts"
 import * as UpstreamEndpoint from "#src/providers/upstreamEndpoint.ts"
 import * as Answers from "./answers.ts"
 import * as Due from "./due.ts"
@@ -41,7 +41,7 @@ const make = Effect.fnUntraced(function*({ shared }: Options) {
   const guard = yield* UrlGuard
   const placement = yield* Placement
   const readings = yield* QuotaReadings
-  const upstream = yield* Upstream
+  const calls = yield* ControlCalls.make
   const inUse = Latch.makeUnsafe(false)
   const last = new Map<string, Due.LastRead>()
   /** Connections whose last reading failed, so that it is logged once. */
@@ -49,12 +49,12 @@ const make = Effect.fnUntraced(function*({ shared }: Options) {
 
   const everyMs = (): number | null => flags.isOn("GATEWAY_DISABLE_BACKGROUND_SERVICES") ? null : Due.intervalMs(configuration.current())
 
-  const send = (endpoint: UpstreamEndpoint.UpstreamEndpoint): Effect.Effect<string, string> => Effect.callback((resume) => {
+  const send = (asker: ControlCalls.Asker, endpoint: UpstreamEndpoint.UpstreamEndpoint): Effect.Effect<string, string> => Effect.callback((resume) => {
     const decoder = new TextDecoder()
     let status = 0
     let size = 0
     let body = ""
-    const call = upstream.dispatch({ origin: endpoint.origin, path: endpoint.path, method: "GET", headers: endpoint.headers, body: null, timeouts, proxy: null }, {
+    const call = calls.dispatch(asker, { origin: endpoint.origin, path: endpoint.path, method: "GET", headers: endpoint.headers, body: null, timeouts }, {
       onHead: (code) => {
         status = code
       },
@@ -78,7 +78,7 @@ const make = Effect.fnUntraced(function*({ shared }: Options) {
     const endpoint = UpstreamEndpoint.ofProvider(row, connection, quota.path, "", null)
     if ("_tag" in endpoint) return yield* Effect.fail(endpoint.message)
     yield* Effect.mapError(guard.check(endpoint.origin, "provider"), ({ message }) => message)
-    const body = yield* send(endpoint)
+    const body = yield* send({ connection, provider: connection.provider }, endpoint)
     const document = yield* Effect.try({ try: (): unknown => JSON.parse(body), catch: () => "the answer is no JSON" })
     readings.note(connection.id, Answers.readingsOf(quota, document, yield* Clock.currentTimeMillis, Math.max(believedMs, 3 * interval)))
   })

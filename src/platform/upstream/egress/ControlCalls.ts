@@ -1,5 +1,5 @@
 /**
- * Calls that serve no request: tokens, sign-ins, tests of connections, lists of models. They leave by the proxy of their connection,
+ * Calls that serve no request: tokens, sign-ins, tests of connections, lists of models, quotas. They leave by the proxy of their connection,
  * provider or everything. While the flag GATEWAY_CONTROL_PLANE_PROXY_DIRECT_FALLBACK is on, one whose proxy makes no tunnel goes direct.
  */
 import * as Effect from "effect/Effect"
