@@ -8,8 +8,10 @@ import { DocumentStore } from "#actors/ports/Stores.ts"
 import { inProcess, type InProcess } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
 import { CREDENTIAL, errorIn, type Lab, startLab } from "#test/support/lab.ts"
+import * as Proxies from "#test/upstream/support/proxies.ts"
 import { eventually } from "#test/support/operator.ts"
 
+const PROXIES = "/api/v1/management/proxies"
 const PATH = "/api/db-backups"
 const PHRASE = { "x-backup-passphrase": "a passphrase of the operator" }
 
@@ -208,7 +210,11 @@ describe("an archive", () => {
     expect(errorIn(refused)["message"]).toContain("GATEWAY_SECRET_PREVIOUS, or export the archive again with a passphrase.")
     expect(await list(other)).toEqual([])
 
+    await using way = await Proxies.http({ to: { host: "127.0.0.1", port: Number(new URL(lab.sim.url).port) }, expect: "user:canary-proxy-password" })
+    const { id: proxyId } = await operator().call<{ id: string }>("POST", PROXIES, { name: "office", host: "127.0.0.1", port: way.port, username: "user", password: "canary-proxy-password" })
+    await operator().call("PUT", `${PROXIES}/assignments`, { scope: "global", proxyId })
     const { bytes } = await download("export", PHRASE)
+    await operator().call("DELETE", `${PROXIES}?id=${proxyId}&force=1`)
     expect(bytes.toString("latin1")).not.toContain(CREDENTIAL)
     const without = await upload(other, bytes)
     expect([without.status, errorIn(without)["message"]]).toEqual([400, "The archive was sealed with a passphrase: send it in the header x-backup-passphrase."])
@@ -217,9 +223,11 @@ describe("an archive", () => {
     expect((await upload(other, bytes, PHRASE)).status).toBe(200)
     expect(await ask(key.key, other, "lab/from-afar")).toBe(200)
     expect(await lab.sim.entries({ key: CREDENTIAL, model: "from-afar" })).toHaveLength(1)
+    expect(way.credentials).toEqual(["user:canary-proxy-password"])
     // It is sealed with the secret of its new home: a start reads every record again.
     await other.restart()
     expect(await ask(key.key, other)).toBe(200)
+    expect(way.credentials).toHaveLength(2)
     const [sealed] = await list(other)
     expect(await other.operator.raw("POST", PATH, { backupId: sealed?.id })).toMatchObject({ status: 200 })
     expect(await ask(key.key, other)).toBe(401)

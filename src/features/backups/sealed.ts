@@ -4,6 +4,7 @@
  */
 import * as Redacted from "effect/Redacted"
 import type { Secrets } from "#actors/ports/Secrets.ts"
+import { proxySecrets } from "#schemas/egress/Proxy.ts"
 import { secretFields } from "#schemas/records/Connection.ts"
 import * as Reseal from "#src/platform/postgres/Reseal.ts"
 import { columnOf } from "#src/platform/postgres/Table.ts"
@@ -25,6 +26,7 @@ const byTable: Readonly<Record<string, (row: Row) => ReadonlyArray<SealedColumn>
   api_keys: (row) => [{ column: "sealed_key", context: Reseal.apiKeyContext(idOf(row)) }],
   webhooks: (row) => Reseal.webhookFields.map((field) => ({ column: field, context: Reseal.webhookContext(idOf(row), field) })),
   mcp_servers: (row) => [{ column: "address", context: Reseal.mcpServerContext(idOf(row)) }],
+  proxies: (row) => proxySecrets.map((field) => ({ column: field, context: Reseal.proxyContext(idOf(row), field) })),
   documents: (row) => row["kind"] === "secret" ? [{ column: "value", context: Reseal.documentContext(row["key"] ?? ""), isJson: true }] : []
 }
 

@@ -47,6 +47,8 @@ export const tables: Readonly<Record<string, TableRule>> = {
   issue_limits: replaced("subject"),
   webhooks: { use: "replaced", key: ["id"], isReferenced: true },
   mcp_servers: replaced("id"),
+  proxies: { use: "replaced", key: ["id"], isReferenced: true },
+  proxy_assignments: replaced("scope", "scope_id"),
 
   usage: merged("attempt_id"),
   audit_log: merged("id"),
@@ -72,7 +74,10 @@ export const tables: Readonly<Record<string, TableRule>> = {
   webhook_events: ofNodes,
   webhook_jobs: ofNodes,
 
+  compression_batches: ofNodes,
+  compression_hours: left("A sum cannot be merged with itself."),
   mcp_calls: left("Its rows have no key that is the same in two databases."),
+  proxy_health: left("A sum cannot be merged with itself."),
   quota_snapshots: left("Vendors say it again."),
   response_cache: copies,
   search_batches: ofNodes,
