@@ -31,6 +31,7 @@ const requestIds: Array<string> = []
 const unread: Readonly<Record<string, string>> = {
   "/api/oauth/{provider}": "sign-ins belong to providers of the registry",
   "/api/oauth/{provider}/callback": "the same",
+  "/api/auth/oidc/login": "a way to the issuer, and off", "/api/auth/oidc/callback": "the same",
   "/api/mcp/sse": "frames of another protocol", "/api/mcp/stream": "the same",
   "/api/live": "a socket", "/v1/ws": "a socket", "/v1/responses": "a socket", "/responses": "a socket", "/api/v1/responses": "a socket",
   "/v1/responses/{id}": "the client's own answers", "/v1/responses/{id}/input_items": "the client's own words",
