@@ -1,7 +1,7 @@
 /** Asks the engines of a plan about the texts of a request, one engine after the other, and puts what they say in its body. Pure. */
 import type { CompressionSettings, EngineId, Mode, Step } from "#schemas/words/Compression.ts"
 import type { FormatName } from "#schemas/wire/conversation.ts"
-import * as Texts from "#src/wire/json/texts.ts"
+import type * as Edits from "#src/wire/json/edits.ts"
 import * as Caveman from "./caveman.ts"
 import * as Lite from "./lite.ts"
 import type { Piece } from "./Piece.ts"
@@ -145,7 +145,7 @@ export const ofPieces = (plan: Plan, given: ReadonlyArray<Piece>): Said => {
 
 export interface Compressed {
   /** Null = nothing changes. */
-  readonly texts: ReadonlyArray<Texts.NewText> | null
+  readonly changes: ReadonlyArray<Edits.Change> | null
   readonly savings: Savings
 }
 
@@ -153,7 +153,7 @@ export interface Compressed {
 export const ofBody = (plan: Plan, format: FormatName, body: Body): Compressed => {
   const { pieces } = Pieces.of(format, body)
   const { savings, texts } = ofPieces(plan, pieces)
-  const changed = pieces.flatMap(({ path, text }, i) => texts[i] === text ? [] : [{ path, text: texts[i] as string }])
-  return { texts: changed.length === 0 ? null : changed, savings }
+  const changed = pieces.flatMap(({ path, text }, i) => texts[i] === text ? [] : [{ path, to: texts[i] as string }])
+  return { changes: changed.length === 0 ? null : changed, savings }
 }
 

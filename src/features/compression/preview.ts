@@ -6,7 +6,7 @@ import * as Pieces from "#src/compression/pieces.ts"
 import * as Filters from "#src/compression/rtk/filters.ts"
 import * as Rtk from "#src/compression/rtk/rtk.ts"
 import type * as Validation from "#src/compression/validation.ts"
-import * as Texts from "#src/wire/json/texts.ts"
+import * as Edits from "#src/wire/json/edits.ts"
 import type { Preview } from "./api.ts"
 
 /** Kept pieces that are shown. */
@@ -35,16 +35,16 @@ export const ofMessages = (messages: Messages, mode: Mode, settings: Compression
   const plan = Compress.planOf(mode, settings)
   const { pieces } = Pieces.of("chat-completions", { messages })
   const said = plan === null ? null : Compress.ofPieces(plan, pieces)
-  const changes = pieces.flatMap(({ path, text }, i) => said === null || said.texts[i] === text ? [] : [{ path, before: text, text: said.texts[i] as string }])
+  const changes = pieces.flatMap(({ path, text }, i) => said === null || said.texts[i] === text ? [] : [{ path, before: text, to: said.texts[i] as string }])
   const tokens = said?.savings.originalTokens ?? pieces.reduce((sum, { text }) => sum + Compress.tokensOf(text), 0)
   const report = said?.report ?? (mode === "off" ? { ...nothing, skipped: [] } : nothing)
   const validation = validationOf([...new Set(report.errors)])
   return {
-    original: messages, compressed: Texts.ofBody({ messages }, changes)["messages"] as Messages,
+    original: messages, compressed: Edits.documentWith({ messages }, changes).messages,
     ...counted(tokens, said?.savings.compressedTokens ?? tokens), techniquesUsed: [...report.techniques], durationMs: now() - begun,
     mode, intensity: intensityOf(plan), outputMode: "off", skippedReasons: [...report.skipped],
-    diff: changes.map(({ before, path, text }) => ({ path: path.join("."), before, after: text })),
-    preservedBlocks: changes.flatMap(({ text }) => Masking.mask(text, () => false)?.kept ?? []).slice(0, mostShown),
+    diff: changes.map(({ before, path, to }) => ({ path: path.join("."), before, after: to })),
+    preservedBlocks: changes.flatMap(({ to }) => Masking.mask(to, () => false)?.kept ?? []).slice(0, mostShown),
     ruleRemovals: Array.from(report.removals, ([rule, count]) => ({ rule, count })), rulesApplied: [...report.removals.keys()],
     validation, validationWarnings: validation.warnings, validationErrors: validation.errors, fallbackApplied: validation.fallbackApplied
   }

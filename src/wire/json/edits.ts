@@ -12,6 +12,29 @@ export class Value {
   }
 }
 
+/** A new value at the end of a path of members and indexes, from the outermost value on. Plain data: threads are given it. */
+export interface Change {
+  readonly path: ReadonlyArray<string | number>
+  readonly to: unknown
+}
+
+/** The changes by the steps of their paths; null when there are none. */
+export const at = (changes: ReadonlyArray<Change>): Edits | null => {
+  if (changes.length === 0) return null
+  const root: Map<string | number, Edits> = new Map()
+  for (const { path, to } of changes) {
+    let place = root
+    for (const step of path.slice(0, -1)) {
+      const below = place.get(step)
+      const next: Map<string | number, Edits> = below instanceof Map ? below : new Map()
+      place.set(step, next)
+      place = next
+    }
+    place.set(path.at(-1) ?? "", new Value(to))
+  }
+  return root
+}
+
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const OPEN_OBJECT = 0x7b
@@ -50,6 +73,18 @@ export const inBytes = (bytes: Buffer, edits: Edits): Buffer | null => {
   const writer = { bytes, pieces, written: 0 }
   if (walk(writer, skipSpace(bytes, 0), edits) === -1) return null
   return Buffer.concat([...pieces, bytes.subarray(writer.written)])
+}
+
+/** The bytes with the changes, in any case; the same bytes where there are none. `document`: what the bytes say. */
+export const bytesWith = (bytes: Buffer, document: unknown, changes: ReadonlyArray<Change>): Buffer => {
+  const edits = at(changes)
+  return edits === null ? bytes : inBytes(bytes, edits) ?? Buffer.from(JSON.stringify(applied(document, edits)))
+}
+
+/** The document with the changes. */
+export const documentWith = <A>(document: A, changes: ReadonlyArray<Change>): A => {
+  const edits = at(changes)
+  return edits === null ? document : applied(document, edits) as A
 }
 
 interface Writer {

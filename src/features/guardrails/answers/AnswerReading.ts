@@ -1,6 +1,6 @@
 /** All texts of one answer: pieces by the text that they belong to, whole texts at once. Pure. */
 import type { FormatName } from "#schemas/wire/conversation.ts"
-import { applied, type Edits, inBytes, Value } from "#src/wire/json/edits.ts"
+import * as Edits from "#src/wire/json/edits.ts"
 import type { Report } from "#src/features/guardrails/Reading.ts"
 import { enforces, finders, guardrails, isOn, type Rules } from "#src/features/guardrails/rules.ts"
 import * as Frames from "./frames.ts"
@@ -42,29 +42,6 @@ export class AnswerReading {
   }
 }
 
-/** Changes at the ends of paths. */
-export const editsAt = (changes: ReadonlyArray<{ readonly path: Frames.Path; readonly to: unknown }>): Edits | null => {
-  if (changes.length === 0) return null
-  const root: Map<string | number, Edits> = new Map()
-  for (const { path, to } of changes) {
-    let at = root
-    for (const step of path.slice(0, -1)) {
-      const below = at.get(step)
-      const next: Map<string | number, Edits> = below instanceof Map ? below : new Map()
-      at.set(step, next)
-      at = next
-    }
-    at.set(path.at(-1) as string | number, new Value(to))
-  }
-  return root
-}
-
-/** The document with the changes; the same bytes where there are none. */
-export const edited = (bytes: Buffer, document: Body, changes: Parameters<typeof editsAt>[0]): Buffer => {
-  const edits = editsAt(changes)
-  return edits === null ? bytes : inBytes(bytes, edits) ?? Buffer.from(JSON.stringify(applied(document, edits)))
-}
-
 /** A whole answer as its guardrails leave it. Tokens say the text again, so they go where it is changed. */
 export const answerOf = (reading: AnswerReading, format: FormatName, bytes: Buffer, answer: Body): Buffer => {
   const { tokens, wholes } = Frames.ofAnswer(format, answer)
@@ -72,5 +49,5 @@ export const answerOf = (reading: AnswerReading, format: FormatName, bytes: Buff
     const left = reading.whole(text)
     return left === text ? [] : [{ path, to: left }]
   })
-  return changes.length === 0 ? bytes : edited(bytes, answer, [...changes, ...tokens])
+  return changes.length === 0 ? bytes : Edits.bytesWith(bytes, answer, [...changes, ...tokens])
 }

@@ -4,10 +4,11 @@
  */
 import type { FormatName } from "#schemas/wire/conversation.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
+import * as Edits from "#src/wire/json/edits.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import { refusing } from "#src/features/guardrails/Reading.ts"
-import { type AnswerReading, edited } from "./AnswerReading.ts"
+import type { AnswerReading } from "./AnswerReading.ts"
 import * as Frames from "./frames.ts"
 
 type Event = Readonly<Record<string, unknown>>
@@ -129,10 +130,10 @@ export class GuardedStream {
 }
 
 /** The event's bytes with changed data: where it stands, or in one line of its own when it was split over several. */
-const rewritten = (bytes: Buffer, data: string, event: Event, changes: Parameters<typeof edited>[2]): Buffer => {
+const rewritten = (bytes: Buffer, data: string, event: Event, changes: ReadonlyArray<Edits.Change>): Buffer => {
   const own = Buffer.from(data)
   const at = bytes.indexOf(own)
-  const left = edited(own, event, changes)
+  const left = Edits.bytesWith(own, event, changes)
   if (at !== -1) return Buffer.concat([bytes.subarray(0, at), left, bytes.subarray(at + own.length)])
   return Buffer.from(`${typeof event["type"] === "string" ? `event: ${event["type"]}\n` : ""}data: ${JSON.stringify(Json.parseRecord(left.toString("utf8")))}\n\n`)
 }

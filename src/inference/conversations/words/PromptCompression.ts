@@ -5,13 +5,11 @@ import type { FormatName } from "#schemas/wire/conversation.ts"
 import * as Compress from "#src/compression/compress.ts"
 import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import type { Prompt, Shortening } from "#src/inference/lane/bodies/Prompt.ts"
-import * as Texts from "#src/wire/json/texts.ts"
+import * as Edits from "#src/wire/json/edits.ts"
 import { compressing } from "./compressJobs.ts"
 
 /** Bytes; a longer body is compressed in a thread: 16 KiB take about 2 ms. */
 const quickBytes = 16 * 1024
-
-type Body = Readonly<Record<string, unknown>>
 
 export class PromptCompression implements Shortening {
   readonly header: string
@@ -34,9 +32,9 @@ export class PromptCompression implements Shortening {
   ofTree(body: Record<string, unknown>): Record<string, unknown> {
     const { plan } = this
     if (plan === null) return body
-    const { savings, texts } = Compress.ofBody(plan, this.format, body)
+    const { changes, savings } = Compress.ofBody(plan, this.format, body)
     this.saved(savings)
-    return texts === null ? body : Texts.ofBody(body, texts)
+    return changes === null ? body : Edits.documentWith(body, changes)
   }
 
   /** What was saved is known: of a large body, the thread that wrote it says so. */
@@ -63,11 +61,11 @@ export class PromptCompression implements Shortening {
     }))
   }
 
-  private take(prompt: Prompt, { savings, texts }: Compress.Compressed): void {
-    if (texts !== null) {
+  private take(prompt: Prompt, { changes, savings }: Compress.Compressed): void {
+    if (changes !== null) {
       const { body, parsed } = prompt
-      prompt.body = Texts.inBytes(body, texts)
-      prompt.parsed = Texts.ofBody(parsed as Body, texts)
+      prompt.body = Edits.bytesWith(body, parsed, changes)
+      prompt.parsed = Edits.documentWith(parsed, changes)
     }
     this.saved(savings)
   }

@@ -1,8 +1,8 @@
-/** New texts in a JSON document: by its parsed form and by its bytes, which must say the same. */
+/** Changes deep in a JSON document: in its parsed form and in its bytes, which must say the same. */
 import { describe, expect, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import * as Texts from "#src/wire/json/texts.ts"
+import * as Edits from "#src/wire/json/edits.ts"
 
 const text = Schema.String.check(Schema.isMaxLength(8))
 const Case = Schema.Struct({
@@ -15,24 +15,29 @@ const Case = Schema.Struct({
   })
 })
 
-describe("new texts of a document", () => {
+describe("changes of a document", () => {
   it.prop("are the same in its bytes as in its parsed form, and no other value changes", [Arbitrary.schema(Case)], ([{ body, said, space }]) => {
     const bytes = Buffer.from(JSON.stringify(body, null, space))
     const read = JSON.parse(bytes.toString("utf8")) as Record<string, unknown>
     const paths: ReadonlyArray<ReadonlyArray<string | number>> = [
-      ["nested", "a\"b"], ["model"], ["absent", 3], ["nested", "messages", 1], ["messages", 0, "content", 0, "n"],
+      ["nested", "a\"b"], ["model"],
       ...body.messages.flatMap(({ content }, i) => typeof content === "string" ? [["messages", i, "content"]] : (content ?? []).map((_, j) => ["messages", i, "content", j, "text"]))
     ]
-    const texts = paths.map((path, i) => ({ path, text: `${said}${i}` }))
-    expect(JSON.parse(String(Texts.inBytes(bytes, texts)))).toEqual(Texts.ofBody(read, texts))
+    const changes = paths.map((path, i) => ({ path, to: `${said}${i}` }))
+    expect(JSON.parse(String(Edits.bytesWith(bytes, read, changes)))).toEqual(Edits.documentWith(read, changes))
     expect(JSON.parse(JSON.stringify(body))).toEqual(read)
-    expect(String(Texts.inBytes(bytes, []))).toBe(String(bytes))
+    expect([Edits.bytesWith(bytes, read, []), Edits.documentWith(read, [])]).toEqual([bytes, read])
   })
 
   it("leave every other byte as it was written", () => {
     const bytes = Buffer.from(' {"n":1.0 , "m" : [ {"c":"a\\u0062" } , {"c" :"old","i":12345678901234567890} ] , "\\u0061":"x"}')
-    expect(String(Texts.inBytes(bytes, [{ path: ["m", 1, "c"], text: "n\"e\n" }, { path: ["a"], text: "y" }]))).toBe(
+    const changes = [{ path: ["m", 1, "c"], to: "n\"e\n" }, { path: ["a"], to: "y" }]
+    expect(String(Edits.bytesWith(bytes, JSON.parse(String(bytes)), changes))).toBe(
       ' {"n":1.0 , "m" : [ {"c":"a\\u0062" } , {"c" :"n\\"e\\n","i":12345678901234567890} ] , "\\u0061":"y"}'
     )
+  })
+  it("write a document anew in which a name on the way is said twice: readers differ in which one they take", () => {
+    const bytes = Buffer.from('{"m":{"c":"first"}, "m":{"c":"last"},"n":1.0}')
+    expect(String(Edits.bytesWith(bytes, JSON.parse(String(bytes)), [{ path: ["m", "c"], to: "new" }]))).toBe('{"m":{"c":"new"},"n":1}')
   })
 })
