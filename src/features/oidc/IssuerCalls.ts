@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import type { Upstream, UpstreamFailure } from "#actors/request/ports/Upstream.ts"
 import type { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
+import * as SmallAnswer from "#src/platform/upstream/egress/smallAnswer.ts"
 import { failure, type SignOnFailure } from "./SignOnFailure.ts"
 
 /** Bytes of an answer that are read. */
@@ -38,34 +39,14 @@ const ofFailure = ({ message, reason }: UpstreamFailure): SignOnFailure => reaso
   : failure("unreachable", `The issuer cannot be reached (${reason}): ${message.slice(0, 200)}`)
 
 export const make = (upstream: Upstream["Service"], guard: UrlGuard["Service"]): IssuerCalls => {
-  const send = (url: URL, method: "GET" | "POST", headers: ReadonlyArray<string>, body: string | null): Effect.Effect<Answer, SignOnFailure> =>
-    Effect.callback((resume) => {
-      const decoder = new TextDecoder()
-      let status = 0
-      let size = 0
-      let received = ""
-      const call = upstream.dispatch(
-        { origin: url.origin, path: url.pathname + url.search, method, headers, body, timeouts, proxy: null },
-        {
-          onHead: (code) => {
-            status = code
-          },
-          onData: (chunk) => {
-            size += chunk.byteLength
-            if (size <= ANSWER_MAX) {
-              received += decoder.decode(chunk, { stream: true })
-              call.useful()
-              return
-            }
-            call.abort()
-            resume(Effect.fail(failure("issuer", `The issuer's answer at ${url.host} is larger than ${ANSWER_MAX} bytes`)))
-          },
-          onEnd: () => resume(Effect.succeed({ status, json: parse(received + decoder.decode()) })),
-          onFailure: (lost) => resume(Effect.fail(ofFailure(lost)))
-        }
-      )
-      return Effect.sync(() => call.abort())
-    })
+  const send = (url: URL, method: "GET" | "POST", headers: ReadonlyArray<string>, sent: string | null): Effect.Effect<Answer, SignOnFailure> => Effect.map(
+    SmallAnswer.read(
+      ANSWER_MAX,
+      (handler) => upstream.dispatch({ origin: url.origin, path: url.pathname + url.search, method, headers, body: sent, timeouts, proxy: null }, handler),
+      { failed: ofFailure, tooLarge: () => failure("issuer", `The issuer's answer at ${url.host} is larger than ${ANSWER_MAX} bytes`) }
+    ),
+    ({ body, status }) => ({ status, json: parse(body) })
+  )
 
   const checked = (target: string) => Effect.mapBoth(guard.check(target, "oidc"), {
     onSuccess: () => new URL(target),

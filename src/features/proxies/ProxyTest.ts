@@ -8,6 +8,7 @@ import type { OutboundProxy } from "#actors/request/ports/OutboundProxy.ts"
 import { Upstream } from "#actors/request/ports/Upstream.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 import type { Values } from "#src/platform/configuration/Settings.ts"
+import * as SmallAnswer from "#src/platform/upstream/egress/smallAnswer.ts"
 
 export type Tried =
   | { readonly success: true; readonly publicIp: string | null; readonly latencyMs: number }
@@ -41,34 +42,24 @@ export const addressIn = (text: string): string | null => {
 const make = (url: string) => Effect.map(Upstream, (upstream) => {
   const { origin, pathname, search } = new URL(url)
   return ProxyTest.of({
-    run: (proxy) => Effect.callback((resume) => {
+    run: (proxy) => Effect.suspend(() => {
       const since = performance.now()
-      const decoder = new TextDecoder()
-      let body = ""
-      let status = 0
       let latencyMs: number | null = null
+      const onSent = (): void => {
+        latencyMs ??= Math.round(performance.now() - since)
+      }
       const stood = (publicIp: string | null): Tried => ({ success: true, publicIp, latencyMs: latencyMs ?? Math.round(performance.now() - since) })
-      const call = upstream.dispatch({
+      return SmallAnswer.read<Tried>(ANSWER_MAX, (handler) => upstream.dispatch({
         // A tunnel of its own: one that stands already would prove nothing.
         origin, path: pathname + search, method: "GET", headers, body: null, timeouts, proxy: { ...proxy, revision: `test ${randomUUID()}` }
-      }, {
-        onSent: () => {
-          latencyMs ??= Math.round(performance.now() - since)
-        },
-        onHead: (code) => {
-          status = code
-        },
-        onData: (chunk) => {
-          body += decoder.decode(chunk, { stream: true })
-          if (body.length <= ANSWER_MAX) return
-          call.abort()
-          resume(Effect.succeed(stood(null)))
-        },
-        onEnd: () => resume(Effect.succeed(stood(StatusReason.of(status) === "ok" ? addressIn(body) : null))),
+      }, { ...handler, onSent }), {
         // TLS inside a tunnel, and whatever comes after the request has left, is the service's.
-        onFailure: ({ message, reason }) => resume(Effect.succeed(latencyMs !== null || reason === "tls" ? stood(null) : { success: false, error: message }))
-      })
-      return Effect.sync(() => call.abort())
+        failed: ({ message, reason }) => latencyMs !== null || reason === "tls" ? stood(null) : { success: false, error: message },
+        tooLarge: () => stood(null)
+      }).pipe(Effect.match({
+        onFailure: (tried) => tried,
+        onSuccess: ({ body, status }) => stood(StatusReason.of(status) === "ok" ? addressIn(body) : null)
+      }))
     })
   })
 })

@@ -10,6 +10,7 @@ import { type Filed, IssueFailure, IssueTracker } from "./IssueTracker.ts"
 import { Upstream, type UpstreamRequest } from "#actors/request/ports/Upstream.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
+import * as SmallAnswer from "#src/platform/upstream/egress/smallAnswer.ts"
 
 /** Issues that this node files in any hour; the reports beyond them are kept here only. */
 const mostPerHour = 30
@@ -25,37 +26,12 @@ export interface Options {
   readonly api: string
 }
 
-interface Answered {
-  readonly status: number
-  readonly body: string
-}
-
 const unreachable = (message: string): IssueFailure => new IssueFailure({ reason: "unreachable", message })
 
-const send = (upstream: Upstream["Service"], request: UpstreamRequest): Effect.Effect<Answered, IssueFailure> =>
-  Effect.callback((resume) => {
-    const decoder = new TextDecoder()
-    let status = 0
-    let size = 0
-    let received = ""
-    const call = upstream.dispatch(request, {
-      onHead: (code) => {
-        status = code
-      },
-      onData: (chunk) => {
-        size += chunk.byteLength
-        if (size <= answerMax) {
-          received += decoder.decode(chunk, { stream: true })
-          call.useful()
-          return
-        }
-        call.abort()
-        resume(Effect.fail(unreachable("The issue tracker's answer is too large.")))
-      },
-      onEnd: () => resume(Effect.succeed({ status, body: received + decoder.decode() })),
-      onFailure: ({ message, reason }) => resume(Effect.fail(unreachable(`The issue tracker cannot be reached (${reason}): ${message.slice(0, 200)}`)))
-    })
-    return Effect.sync(() => call.abort())
+const send = (upstream: Upstream["Service"], request: UpstreamRequest): Effect.Effect<SmallAnswer.SmallAnswer, IssueFailure> =>
+  SmallAnswer.read(answerMax, (handler) => upstream.dispatch(request, handler), {
+    failed: ({ message, reason }) => unreachable(`The issue tracker cannot be reached (${reason}): ${message.slice(0, 200)}`),
+    tooLarge: () => unreachable("The issue tracker's answer is too large.")
   })
 
 /** Null when it is no issue. */

@@ -6,6 +6,7 @@ import type { UpstreamFailure } from "#actors/request/ports/Upstream.ts"
 import type { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 import type { Asker, ControlCalls } from "#src/platform/upstream/egress/ControlCalls.ts"
+import * as SmallAnswer from "#src/platform/upstream/egress/smallAnswer.ts"
 
 /** Bytes of an answer that are read. */
 const ANSWER_MAX = 256 * 1024
@@ -100,35 +101,11 @@ const headers = [
 ]
 
 export const make = (calls: ControlCalls, guard: UrlGuard["Service"]): TokenEndpoint => {
-  const send = (url: URL, body: string, asker: Asker): Effect.Effect<{ readonly status: number; readonly body: string }, CredentialFailure> =>
-    Effect.callback((resume) => {
-      const decoder = new TextDecoder()
-      let status = 0
-      let size = 0
-      let received = ""
-      const call = calls.dispatch(
-        asker,
-        { origin: url.origin, path: url.pathname + url.search, method: "POST", headers, body, timeouts },
-        {
-          onHead: (code) => {
-            status = code
-          },
-          onData: (chunk) => {
-            size += chunk.byteLength
-            if (size <= ANSWER_MAX) {
-              received += decoder.decode(chunk, { stream: true })
-              call.useful()
-              return
-            }
-            call.abort()
-            resume(Effect.fail(protocol("The token endpoint's answer is too large")))
-          },
-          onEnd: () => resume(Effect.succeed({ status, body: received + decoder.decode() })),
-          onFailure: (failure) => resume(Effect.fail(ofFailure(failure)))
-        }
-      )
-      return Effect.sync(() => call.abort())
-    })
+  const send = (url: URL, body: string, asker: Asker): Effect.Effect<SmallAnswer.SmallAnswer, CredentialFailure> => SmallAnswer.read(
+    ANSWER_MAX,
+    (handler) => calls.dispatch(asker, { origin: url.origin, path: url.pathname + url.search, method: "POST", headers, body, timeouts }, handler),
+    { failed: ofFailure, tooLarge: () => protocol("The token endpoint's answer is too large") }
+  )
 
   const post: TokenEndpoint["post"] = Effect.fnUntraced(function*(target, form, asker) {
     yield* Effect.mapError(guard.check(target, "provider"), (blocked) => new CredentialFailure({

@@ -17,6 +17,7 @@ import * as Answers from "./answers.ts"
 import * as WireCalls from "./wireCalls.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 import * as ControlCalls from "#src/platform/upstream/egress/ControlCalls.ts"
+import * as SmallAnswer from "#src/platform/upstream/egress/smallAnswer.ts"
 
 /** One probe with all its calls ends within this time (ms). */
 const PROBE_MS = 30_000
@@ -24,11 +25,6 @@ const PROBE_MS = 30_000
 const ANSWER_MAX = 4 * 1024 * 1024
 
 const timeouts = { connect: 5_000, headers: 20_000, firstEvent: 0, idle: 10_000, total: 25_000 }
-
-interface Answer {
-  readonly status: number
-  readonly body: string
-}
 
 const tooLarge: UpstreamFailure = {
   _tag: "UpstreamFailure", reason: "protocol", phase: "total", source: "upstream", retry: "never", message: "The answer is larger than 4 MiB"
@@ -39,33 +35,13 @@ export const make = Effect.gen(function*() {
   const guard = yield* UrlGuard
   const calls = yield* ControlCalls.make
 
-  const send = (call: WireCalls.WireCall, { connection, provider }: Candidate): Effect.Effect<Answer, UpstreamFailure> => Effect.callback((resume) => {
-    const decoder = new TextDecoder()
-    let status = 0
-    let size = 0
-    let body = ""
-    const running = calls.dispatch({ provider, connection: connection ?? null }, {
-      origin: call.endpoint.origin, path: call.endpoint.path, method: call.method, headers: call.endpoint.headers,
-      body: call.body, timeouts
-    }, {
-      onHead: (code) => {
-        status = code
-      },
-      onData: (chunk) => {
-        size += chunk.byteLength
-        if (size <= ANSWER_MAX) {
-          body += decoder.decode(chunk, { stream: true })
-          running.useful()
-        } else {
-          running.abort()
-          resume(Effect.fail(tooLarge))
-        }
-      },
-      onEnd: () => resume(Effect.succeed({ status, body: body + decoder.decode() })),
-      onFailure: (failure) => resume(Effect.fail(failure))
-    })
-    return Effect.sync(() => running.abort())
-  })
+  const send = (call: WireCalls.WireCall, { connection, provider }: Candidate): Effect.Effect<SmallAnswer.SmallAnswer, UpstreamFailure> => SmallAnswer.read(
+    ANSWER_MAX,
+    (handler) => calls.dispatch({ provider, connection: connection ?? null }, {
+      origin: call.endpoint.origin, path: call.endpoint.path, method: call.method, headers: call.endpoint.headers, body: call.body, timeouts
+    }, handler),
+    { failed: (failure) => failure, tooLarge: () => tooLarge }
+  )
 
   const callsOf = (candidate: Candidate): WireCalls.Calls | null => {
     const snapshot = configuration.current()

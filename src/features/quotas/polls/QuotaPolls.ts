@@ -17,6 +17,7 @@ import { QuotaReadings } from "#src/features/quotas/ports/QuotaReadings.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as ControlCalls from "#src/platform/upstream/egress/ControlCalls.ts"
 import * as UpstreamEndpoint from "#src/providers/upstreamEndpoint.ts"
+import * as SmallAnswer from "#src/platform/upstream/egress/smallAnswer.ts"
 import * as Answers from "./answers.ts"
 import * as Due from "./due.ts"
 
@@ -49,30 +50,12 @@ const make = Effect.fnUntraced(function*({ shared }: Options) {
 
   const everyMs = (): number | null => flags.isOn("GATEWAY_DISABLE_BACKGROUND_SERVICES") ? null : Due.intervalMs(configuration.current())
 
-  const send = (asker: ControlCalls.Asker, endpoint: UpstreamEndpoint.UpstreamEndpoint): Effect.Effect<string, string> => Effect.callback((resume) => {
-    const decoder = new TextDecoder()
-    let status = 0
-    let size = 0
-    let body = ""
-    const call = calls.dispatch(asker, { origin: endpoint.origin, path: endpoint.path, method: "GET", headers: endpoint.headers, body: null, timeouts }, {
-      onHead: (code) => {
-        status = code
-      },
-      onData: (chunk) => {
-        size += chunk.byteLength
-        if (size <= ANSWER_MAX) {
-          body += decoder.decode(chunk, { stream: true })
-          call.useful()
-          return
-        }
-        call.abort()
-        resume(Effect.fail(`the answer is larger than ${ANSWER_MAX} bytes`))
-      },
-      onEnd: () => resume(StatusReason.isOk(status) ? Effect.succeed(body + decoder.decode()) : Effect.fail(`the answer has status ${status}`)),
-      onFailure: (failure) => resume(Effect.fail(failure.message))
-    })
-    return Effect.sync(() => call.abort())
-  })
+  const send = (asker: ControlCalls.Asker, { headers, origin, path }: UpstreamEndpoint.UpstreamEndpoint): Effect.Effect<string, string> => Effect.flatMap(
+    SmallAnswer.read(ANSWER_MAX, (handler) => calls.dispatch(asker, { origin, path, method: "GET", headers, body: null, timeouts }, handler), {
+      failed: ({ message }) => message, tooLarge: () => `the answer is larger than ${ANSWER_MAX} bytes`
+    }),
+    ({ body, status }) => StatusReason.isOk(status) ? Effect.succeed(body) : Effect.fail(`the answer has status ${status}`)
+  )
 
   const read = Effect.fnUntraced(function*({ connection, quota, row }: Due.Pollable, interval: number) {
     const endpoint = UpstreamEndpoint.ofProvider(row, connection, quota.path, "", null)
