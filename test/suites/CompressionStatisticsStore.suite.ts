@@ -1,14 +1,14 @@
 import { assert, layer as withLayer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import { CompressionStatisticsStore, type HourSums } from "#src/features/compression/statistics/CompressionStatisticsStore.ts"
+import { CompressionStatisticsStore, type CompressionSums } from "#src/features/compression/statistics/CompressionStatisticsStore.ts"
 
 const HOUR = 3_600_000
 
-const one = (fields: Partial<HourSums> = {}): HourSums => ({ hour: 10 * HOUR, mode: "standard", comboId: null, engine: null, requests: 1, before: 100, after: 60, fallbacks: 0, ...fields })
+const one = (fields: Partial<CompressionSums> = {}): CompressionSums => ({ hour: 10 * HOUR, mode: "standard", comboId: null, engine: null, requests: 1, before: 100, after: 60, fallbacks: 0, ...fields })
 
 let made = 0
-const batch = (rows: ReadonlyArray<HourSums>) => ({ id: `batch-${++made}`, at: 20 * HOUR, rows })
+const batch = (rows: ReadonlyArray<CompressionSums>) => ({ id: `batch-${++made}`, at: 20 * HOUR, rows })
 
 export const suite = (name: string, layer: Layer.Layer<CompressionStatisticsStore>): void => {
   withLayer(layer, { excludeTestServices: true })(`CompressionStatisticsStore on ${name}`, (it) => {

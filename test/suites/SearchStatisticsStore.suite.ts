@@ -1,16 +1,16 @@
 import { assert, layer as withLayer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import { type HourSums, SearchStatisticsStore } from "#src/features/search/statistics/SearchStatisticsStore.ts"
+import { type SearchSums, SearchStatisticsStore } from "#src/features/search/statistics/SearchStatisticsStore.ts"
 
 const HOUR = 3_600_000
 
-const one = (fields: Partial<HourSums> = {}): HourSums => ({
+const one = (fields: Partial<SearchSums> = {}): SearchSums => ({
   hour: 10 * HOUR, keyId: "k1", provider: "serper-search", connectionId: "c1", requests: 1, attempts: 1, cached: 0, errors: 0, costUsd: 0.001, durationMs: 250, ...fields
 })
 
 let made = 0
-const batch = (rows: ReadonlyArray<HourSums>) => ({ id: `batch-${++made}`, at: 20 * HOUR, rows })
+const batch = (rows: ReadonlyArray<SearchSums>) => ({ id: `batch-${++made}`, at: 20 * HOUR, rows })
 
 export const suite = (name: string, layer: Layer.Layer<SearchStatisticsStore>): void => {
   withLayer(layer, { excludeTestServices: true })(`SearchStatisticsStore on ${name}`, (it) => {

@@ -1,18 +1,18 @@
 /** Sums of compression without a database. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { CompressionStatisticsStore, type HourSums, type PartSums } from "#src/features/compression/statistics/CompressionStatisticsStore.ts"
+import { CompressionStatisticsStore, type CompressionSums, type PartSums } from "#src/features/compression/statistics/CompressionStatisticsStore.ts"
 
 const sumOf = (rows: ReadonlyArray<PartSums>): PartSums => rows.reduce((sum, one) => ({
   ...sum, requests: sum.requests + one.requests, before: sum.before + one.before, after: sum.after + one.after, fallbacks: sum.fallbacks + one.fallbacks
 }))
 
-const partOf = ({ after, before, comboId, engine, fallbacks, mode, requests }: HourSums): PartSums => ({ mode, comboId, engine, requests, before, after, fallbacks })
+const partOf = ({ after, before, comboId, engine, fallbacks, mode, requests }: CompressionSums): PartSums => ({ mode, comboId, engine, requests, before, after, fallbacks })
 
 const nameOf = ({ comboId, engine, mode }: PartSums): string => [mode, comboId ?? "", engine ?? ""].join("\n")
 
 export const layer = Layer.sync(CompressionStatisticsStore, () => {
-  let rows: ReadonlyArray<HourSums> = []
+  let rows: ReadonlyArray<CompressionSums> = []
   const stored = new Map<string, number>()
   return {
     add: ({ at, id, rows: added }) => Effect.sync(() => {

@@ -1,7 +1,7 @@
 /** Sums of searches without a database. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { type HourSums, SearchStatisticsStore, type Sums, type Whose } from "#src/features/search/statistics/SearchStatisticsStore.ts"
+import { type SearchSums, SearchStatisticsStore, type Sums, type Whose } from "#src/features/search/statistics/SearchStatisticsStore.ts"
 
 const zero: Sums = { requests: 0, attempts: 0, cached: 0, errors: 0, costUsd: 0, durationMs: 0 }
 
@@ -11,7 +11,7 @@ const sumOf = (rows: ReadonlyArray<Sums>): Sums => rows.reduce((sum, one) => ({
 }), zero)
 
 export const layer = Layer.sync(SearchStatisticsStore, () => {
-  let rows: ReadonlyArray<HourSums> = []
+  let rows: ReadonlyArray<SearchSums> = []
   const stored = new Map<string, number>()
   const of = (whose: Whose) => rows.filter(({ keyId }) => whose === "all" || whose.keyId === keyId)
   return {

@@ -5,7 +5,7 @@ import * as Cost from "#src/platform/accounting/cost.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as SearchPool from "#src/routing/searchPool.ts"
 import * as Vendors from "#src/wire/search/vendors/index.ts"
-import { HOUR_MS } from "./statistics/SearchStatistics.ts"
+import { HOUR_MS } from "#src/platform/accounting/HourSums.ts"
 import type { HourTotal, ProviderSums, Sums } from "./statistics/SearchStatisticsStore.ts"
 
 const DAY_MS = 24 * HOUR_MS

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as Operation from "#src/platform/postgres/operation.ts"
-import { CompressionStatisticsStore, type HourSums } from "./CompressionStatisticsStore.ts"
+import { CompressionStatisticsStore, type CompressionSums } from "./CompressionStatisticsStore.ts"
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -16,7 +16,7 @@ const mostRows = 10_000
 const absent = ""
 const idOf = (value: unknown): string | null => value === absent ? null : String(value)
 
-const toRow = ({ after, before, comboId, engine, fallbacks, hour, mode, requests }: HourSums) => ({
+const toRow = ({ after, before, comboId, engine, fallbacks, hour, mode, requests }: CompressionSums) => ({
   mode, combo_id: comboId ?? absent, engine: engine ?? absent, hour, requests, before, after, fallbacks
 })
 

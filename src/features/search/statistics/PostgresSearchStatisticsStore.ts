@@ -5,7 +5,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import * as Cost from "#src/platform/accounting/cost.ts"
 import * as Operation from "#src/platform/postgres/operation.ts"
-import { type HourSums, SearchStatisticsStore, type Sums, type Whose } from "./SearchStatisticsStore.ts"
+import { type SearchSums, SearchStatisticsStore, type Sums, type Whose } from "./SearchStatisticsStore.ts"
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -25,7 +25,7 @@ const sumsOf = (row: Row): Sums => ({
 const absent = ""
 const idOf = (value: unknown): string | null => value === absent ? null : String(value)
 
-const toRow = ({ attempts, cached, connectionId, costUsd, durationMs, errors, hour, keyId, provider, requests }: HourSums) => ({
+const toRow = ({ attempts, cached, connectionId, costUsd, durationMs, errors, hour, keyId, provider, requests }: SearchSums) => ({
   key_id: keyId ?? absent, provider, connection_id: connectionId ?? absent, hour, requests, attempts, cached, errors, cost: Cost.toUnits(costUsd), duration: Math.round(durationMs)
 })
 

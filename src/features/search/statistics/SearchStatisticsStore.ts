@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { StoreError } from "#actors/ports/StoreError.ts"
+import type * as HourSums from "#src/platform/accounting/HourSums.ts"
 
 export interface Sums {
   /** Searches that were answered, or failed. */
@@ -17,7 +18,8 @@ export interface Sums {
   readonly durationMs: number
 }
 
-export interface HourSums extends Sums {
+/** Summed by hour, key, provider and connection. */
+export interface SearchSums extends Sums {
   /** Beginning of the hour, ms since the epoch. */
   readonly hour: number
   /** Null for callers without a key. */
@@ -29,15 +31,6 @@ export interface HourSums extends Sums {
 /** Whose searches: those of one key (null: of callers without one), or all. */
 export type Whose = { readonly keyId: string | null } | "all"
 
-/** Sums that are added together, once. */
-export interface Batch {
-  readonly id: string
-  /** ms since the epoch. */
-  readonly at: number
-  /** No two of the same hour, key, provider and connection. */
-  readonly rows: ReadonlyArray<HourSums>
-}
-
 export interface ProviderSums extends Sums {
   readonly provider: string
   readonly connectionId: string | null
@@ -47,12 +40,8 @@ export interface HourTotal extends Sums {
   readonly hour: number
 }
 
-export class SearchStatisticsStore extends Context.Service<SearchStatisticsStore, {
-  /** Adds to what is stored; a batch that is stored already changes nothing. */
-  readonly add: (batch: Batch) => Effect.Effect<void, StoreError>
+export class SearchStatisticsStore extends Context.Service<SearchStatisticsStore, HourSums.Store<SearchSums> & {
   readonly byProvider: (whose: Whose) => Effect.Effect<ReadonlyArray<ProviderSums>, StoreError>
   /** The oldest first. */
   readonly byHour: (whose: Whose, since: number) => Effect.Effect<ReadonlyArray<HourTotal>, StoreError>
-  /** Removes hours, and the ids of batches, before a time; answers how many hours went. */
-  readonly removeBefore: (hour: number, batch: number) => Effect.Effect<number, StoreError>
 }>()("gateway/features/search/SearchStatisticsStore") {}
