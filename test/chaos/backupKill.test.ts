@@ -57,6 +57,7 @@ describe("kill -9 in a restore", () => {
         const reply = world.gateway.operator.raw("POST", PATH, { backupId }).catch(() => null)
         // The backup of what was there is whole: the restore itself begins.
         await eventually(async () => fs.readdirSync(directory).filter((name) => name.endsWith(".gwb")).length, (count) => count > known, "the backup before the restore")
+        // No fact is waited for: the kill comes at any moment of the restore.
         await new Promise((resolve) => setTimeout(resolve, random.below(30)))
         await world.gateway.kill9()
         await reply

@@ -14,7 +14,7 @@ export class SignOnFailure extends Schema.TaggedError<SignOnFailure>()("SignOnFa
     "refused",
     /** The identity token proves nothing. */
     "token",
-    /** A person whom the operator's list does not name. */
+    /** The subject is not in oidcAllowedSubjects. */
     "subject",
     /** The address guard does not let the gateway call it. */
     "blocked-url",

@@ -99,7 +99,7 @@ export const SettingsInput = Schema.Struct({
   oidcClientId: nullableText(500),
   /** Written, never read back. */
   oidcClientSecret: nullableText(2000),
-  /** Subjects (`sub`) whom the issuer may sign in; an empty list admits no one. */
+  /** Subjects (`sub` of the id_token) that may sign in; an empty list admits no one. */
   oidcAllowedSubjects: opt(listOf(text(1, 255), 500)),
   modelsDevSyncEnabled: flag,
   modelsDevSyncInterval: opt(integer(60, 2_592_000))

@@ -1,4 +1,4 @@
-/** Single sign-on as the settings have it: the issuer, whom it may sign in, and whether the password may be off. Pure. */
+/** Single sign-on by its settings: the issuer and client, the subjects that are admitted, and whether the password may be off. Pure. */
 import type { FieldIssue } from "#schemas/api/Refusal.ts"
 
 type StoredSettings = ReadonlyMap<string, unknown>
