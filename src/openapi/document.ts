@@ -9,6 +9,7 @@ import * as Batches from "./batches.ts"
 import * as Files from "./files.ts"
 import * as Inference from "./inference.ts"
 import { isObject, type Json, type JsonObject, member } from "./json.ts"
+import { sharedErrors } from "./operation.ts"
 import { ownErrors } from "./responses.ts"
 import { tidied, typedQueries } from "./schemas.ts"
 
@@ -53,6 +54,12 @@ const described = (operation: JsonObject, access: AccessRule | null, definitions
 
 const sorted = (paths: JsonObject): JsonObject => Object.fromEntries(Object.entries(paths).sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0))
 
+/** The shared responses that an operation refers to; a component that no operation uses is an error for linters. */
+const usedOf = (responses: JsonObject, paths: JsonObject): JsonObject => {
+  const text = JSON.stringify(paths)
+  return Object.fromEntries(Object.entries(responses).filter(([name]) => text.includes(`"#/components/responses/${name}"`)))
+}
+
 /** OpenAPI 3.1. */
 export const document = (): JsonObject => {
   const routes = managementRoutes()
@@ -87,7 +94,7 @@ export const document = (): JsonObject => {
     paths: sorted(paths),
     components: {
       schemas,
-      responses: components["responses"],
+      responses: { ...member(components, "responses"), ...usedOf(sharedErrors, paths) },
       securitySchemes: {
         apiKey: { type: "http", scheme: "bearer", description: "An API key of this gateway; also `x-api-key`, `x-goog-api-key`, or the query parameter `key`." },
         ...member(components, "securitySchemes")

@@ -1,6 +1,6 @@
 /** The operations of stored responses and conversations. */
 import type { JsonObject } from "./json.ts"
-import { errors, inPath, type Operation, ref, requestIdHeader } from "./operation.ts"
+import { errors, type Failure, inPath, type Operation, ref, requestIdHeader } from "./operation.ts"
 
 const id = inPath("id", "Id of a response whose request asked for it to be stored.", "resp_9")
 const model = "openai/gpt-4o-mini"
@@ -37,7 +37,7 @@ const metadataSchema: JsonObject = { type: "object", additionalProperties: { typ
 const itemsSchema: JsonObject = { type: "array", maxItems: 20, items: { type: "object" } }
 
 const conversing = (
-  name: string, summary: string, description: string, example: JsonObject, parameters: ReadonlyArray<JsonObject>, body: JsonObject | null, statuses: ReadonlyArray<number>
+  name: string, summary: string, description: string, example: JsonObject, parameters: ReadonlyArray<JsonObject>, body: JsonObject | null, statuses: ReadonlyArray<Failure>
 ): Operation => ({
   id: `conversations.${name}`,
   summary,
