@@ -36,7 +36,7 @@ export const EvalSuite = Schema.Struct({
   builtIn: Schema.Boolean,
   createdAt: Schema.String,
   updatedAt: Schema.String
-})
+}).annotate({ identifier: "EvalSuite" })
 export interface EvalSuite extends Schema.Schema.Type<typeof EvalSuite> {}
 
 export const EvalTarget = Schema.Struct({ type: Schema.Literals(["suite-default", "model", "combo"]), id: Schema.NullOr(Schema.String) })

@@ -16,7 +16,7 @@ export const Units = Schema.Struct({
   query: amount,
   document: amount,
   request: amount
-})
+}).annotate({ identifier: "Units" })
 export interface Units extends Schema.Schema.Type<typeof Units> {}
 export type Unit = keyof Units
 

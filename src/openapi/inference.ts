@@ -1,5 +1,5 @@
 /** The operations of the inference surface: what `inferenceRoutes.ts` lists, described from the wire schemas and by examples. */
-import * as Schema from "effect/Schema"
+import type * as Schema from "effect/Schema"
 import * as WireChatCompletions from "#schemas/wire/chatCompletions.ts"
 import * as Completions from "#schemas/wire/completions.ts"
 import * as Embeddings from "#schemas/wire/embeddings.ts"
@@ -8,9 +8,10 @@ import * as WireGenerateContent from "#schemas/wire/generateContent.ts"
 import * as LocalModelServer from "#schemas/wire/localModelServer.ts"
 import * as WireMessages from "#schemas/wire/messages.ts"
 import * as WireResponses from "#schemas/wire/responses.ts"
-import { type Json, type JsonObject, rewrite } from "./json.ts"
+import type { Json, JsonObject } from "./json.ts"
 import { type ErrorSchema, errors, inPath, type Operation, provider, ref, requestIdHeader, text } from "./operation.ts"
 import { oneShots } from "./oneShots.ts"
+import * as Parts from "./parts.ts"
 import { tidy } from "./schemas.ts"
 import { sockets } from "./sockets.ts"
 import { storedResponses } from "./storedResponses.ts"
@@ -333,7 +334,6 @@ export const tagsOfInference: ReadonlyArray<JsonObject> = [
 ]
 
 export const componentSchemas = (): JsonObject => ({
-  ...Object.fromEntries(Object.entries(requestSchemas).map(([name, schema]) =>
-    [name, rewrite(Schema.toJsonSchemaDocument(schema).schema as Json, open)])),
+  ...Parts.components(requestSchemas, open),
   ...errorSchemas
 })

@@ -29,7 +29,7 @@ export interface PriceInput extends Schema.Schema.Type<typeof PriceInput> {}
 const PriceView = Schema.Struct({ ...PriceInput.fields, source: Schema.optionalKey(Schema.Literals(["user", "default"])) })
 export interface PriceView extends Schema.Schema.Type<typeof PriceView> {}
 
-const prices = Schema.Record(Schema.String, Schema.Record(Schema.String, PriceView))
+const prices = Schema.Record(Schema.String, Schema.Record(Schema.String, PriceView)).annotate({ identifier: "Prices" })
 const flag = Schema.optionalKey(Schema.Literals(["0", "1", "true", "false"]))
 
 /** Prices: operator overrides over the shipped defaults. */

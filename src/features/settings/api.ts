@@ -115,7 +115,7 @@ const payload = Schema.Struct({
   currentPassword: opt(text(1, 200)),
   /** With a new password: access tokens that were minted with the old one stay; absent = they are revoked. */
   keepTokens: flag
-})
+}).annotate({ identifier: "SettingsDocument" })
 export interface SettingsChange extends Schema.Schema.Type<typeof payload> {}
 
 const change = { payload, success: Document }

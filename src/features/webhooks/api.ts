@@ -24,7 +24,7 @@ const WebhookView = Schema.Struct({
   last_status: Schema.NullOr(Schema.Int),
   created_at: Schema.String,
   owner: Owner
-})
+}).annotate({ identifier: "Webhook" })
 export type WebhookView = typeof WebhookView.Type
 
 const url = text(1, 2_000)

@@ -17,7 +17,7 @@ export const TaskView = Schema.Struct({
   updatedAt: Schema.String,
   completedAt: Schema.NullOr(Schema.String),
   expiresAt: Schema.String
-})
+}).annotate({ identifier: "AgentTask" })
 export interface TaskView extends Schema.Schema.Type<typeof TaskView> {}
 
 const iso = (ms: number): string => new Date(ms).toISOString()

@@ -33,7 +33,7 @@ export const ModelInput = Schema.Struct({
   upstreamHeaders: opt(Schema.Record(Schema.String, Schema.String)),
   compatByProtocol: opt(Document),
   generationConfig: opt(Document)
-})
+}).annotate({ identifier: "CustomModelInput" })
 export interface ModelInput extends Schema.Schema.Type<typeof ModelInput> {}
 
 export const ModelView = Schema.Struct({
