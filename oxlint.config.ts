@@ -100,6 +100,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/capabilities": feature("capabilities"),
   "src/features/cliTools": feature("cliTools"),
   "src/features/combos": feature("combos"),
+  "src/features/cloudAgents": feature("cloudAgents"),
   "src/features/compliance": feature("compliance"),
   "src/features/compression": feature("compression", ["settings"]),
   "src/features/configFile": feature("configFile", [], [

@@ -8,6 +8,7 @@ import { bodies } from "#src/features/bodies/feature.ts"
 import { cache } from "#src/features/cache/feature.ts"
 import { capabilities } from "#src/features/capabilities/feature.ts"
 import { cliTools } from "#src/features/cliTools/feature.ts"
+import { cloudAgents } from "#src/features/cloudAgents/feature.ts"
 import { combos } from "#src/features/combos/feature.ts"
 import { compliance } from "#src/features/compliance/feature.ts"
 import { compression } from "#src/features/compression/feature.ts"
@@ -51,5 +52,5 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 export const features = [
   auth, oidc, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, compression, addresses, proxies, guardrails, flags,
   limits, usage, bodies, quotas, health, capabilities, nodes, resilience, drills, routing, evals, assessment, cache, webhooks, compliance, leases, sessions,
-  signatures, reasoning, live, responses, mcp, mcpServers, a2a, files, batches, search, cliTools, configFile, backups, purges, dashboard
+  signatures, reasoning, live, responses, mcp, mcpServers, a2a, files, batches, search, cliTools, cloudAgents, configFile, backups, purges, dashboard
 ] as const

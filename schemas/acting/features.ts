@@ -11,7 +11,7 @@ const feature = (title: string, today: string, ...paths: ReadonlyArray<string>):
 
 export const features = {
   accountRecovery: feature("Recovery from vendors' account marks", "Upstream texts never mark a connection as banned, and an unclear 401 is treated as any other 401."),
-  agents: feature("Cloud agents and profiles of CLI tools", "Coding agents on the gateway's machine are found and configured when they are asked for; no task is given to a cloud agent, and no profile is written by itself.", "/api/v1/agents/tasks"),
+  agents: feature("Profiles of CLI tools", "Coding agents on the gateway's machine are found and configured when they are asked for; no profile is written by itself."),
   aggregatorBalance: feature("Balances of aggregator nodes", "No balance is read."),
   backgroundTasks: feature("Switches of background work", "Sweeps run in the gateway's processes; GATEWAY_DISABLE_BACKGROUND_SERVICES stops them."),
   backups: feature("Backups on a schedule, and database settings", "A backup is made when an operator asks for it, and before each restore.", "/api/settings/database"),

@@ -7,6 +7,7 @@ import * as AuditStore from "./AuditStore.suite.ts"
 import * as BatchStore from "./BatchStore.suite.ts"
 import * as BodyStore from "./BodyStore.suite.ts"
 import * as ClusterStore from "./ClusterStore.suite.ts"
+import * as CloudTaskStore from "./CloudTaskStore.suite.ts"
 import * as ComboMappingStore from "./ComboMappingStore.suite.ts"
 import * as ComboStore from "./ComboStore.suite.ts"
 import * as CompressionStatisticsStore from "./CompressionStatisticsStore.suite.ts"
@@ -52,6 +53,7 @@ export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => 
   LeaseRecords.suite(name, layer())
   LimitRecords.suite(name, layer())
   McpServerStore.suite(name, layer())
+  CloudTaskStore.suite(name, layer())
   NodeStore.suite(name, layer())
   ProxyHealthStore.suite(name, layer())
   ProxyStore.suite(name, layer())

@@ -86,6 +86,7 @@ import * as MemoryBodies from "./memoryBodies.ts"
 import * as MemoryBatches from "./memoryBatches.ts"
 import * as MemoryFiles from "./memoryFiles.ts"
 import * as MemoryMcp from "./memoryMcp.ts"
+import * as MemoryCloudTasks from "./memoryCloudTasks.ts"
 import * as MemoryMcpServers from "./memoryMcpServers.ts"
 import * as Purges from "#src/features/purges/Purges.ts"
 import * as CompressionStatistics from "#src/features/compression/statistics/CompressionStatistics.ts"
@@ -231,7 +232,7 @@ const base = (options: Options, dials: Dials) => {
     for (const [name, value] of Object.entries(options.settings ?? {})) yield* documents.put("setting", name, value)
   }))
   const credentials = { environment: options.environment ?? {}, registry: options.registry ?? builtin, publicUrl: `http://${HOST}` }
-  return Layer.mergeAll(RefreshSweep.layer(credentials), LocalQuotas.layer, MemoryMcpServers.surface, MemoryBackups.surface, Purges.layer({ defaultPerDay: 0 }), CallBodies.layer, MemoryKeptReasoning.layer).pipe(Layer.provideMerge(Layer.mergeAll(
+  return Layer.mergeAll(RefreshSweep.layer(credentials), LocalQuotas.layer, MemoryMcpServers.surface, MemoryCloudTasks.layer, MemoryBackups.surface, Purges.layer({ defaultPerDay: 0 }), CallBodies.layer, MemoryKeptReasoning.layer).pipe(Layer.provideMerge(Layer.mergeAll(
     ConnectionCredentials.layer(credentials),
     OAuthSignIns.layer(credentials).pipe(Layer.provide(options.signIns ?? MemorySignInStore.layer)),
     CachedKeys.layer({ lookUpMs: 1_000 }),

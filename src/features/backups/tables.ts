@@ -53,6 +53,8 @@ export const tables: Readonly<Record<string, TableRule>> = {
   usage: merged("attempt_id"),
   audit_log: merged("id"),
 
+  cloud_tasks: merged("id"),
+
   a2a_tasks: ofClients,
   a2a_push_configs: ofClients,
   batches: ofClients,
