@@ -1,0 +1,115 @@
+/**
+ * The entries of one API key, ready to be chosen from. While all of them fit, all are said, and the text is the same whatever is asked;
+ * else the strategy chooses, and what was chosen stands in the order in which it was first stored. Pure.
+ */
+import type { MemoryEntry } from "#schemas/memory/MemoryEntry.ts"
+import type { MemorySettings } from "#schemas/memory/MemorySettings.ts"
+import * as Context from "./context.ts"
+import * as Rank from "./rank.ts"
+import { Relevance } from "./Relevance.ts"
+
+const dayMs = 86_400_000
+/** Sessions whose entries are kept apart at once; the first one goes. */
+const SESSIONS = 100
+
+export interface Chosen extends Rank.Ranked {
+  readonly entry: MemoryEntry
+  /** False where it found no room. */
+  readonly fits: boolean
+}
+
+export interface Choice {
+  /** In the order of the strategy. */
+  readonly ranked: ReadonlyArray<Chosen>
+  /** Null = nothing is said. */
+  readonly text: string | null
+  readonly tokens: number
+}
+
+/** What may be chosen in one session, until one of it expires. */
+class Room {
+  readonly #entries: ReadonlyArray<MemoryEntry>
+  readonly #tokens: number
+  #whole: string | null = null
+  #relevance: Relevance | null = null
+  /** ms since the epoch. */
+  readonly until: number
+
+  constructor(entries: ReadonlyArray<MemoryEntry>, until: number) {
+    this.#entries = entries
+    this.#tokens = entries.reduce((sum, { tokens }) => sum + tokens, Context.headingTokens)
+    this.until = until
+  }
+
+  text(question: () => string, { memoryMaxTokens, memoryStrategy }: MemorySettings): string | null {
+    if (this.#entries.length === 0) return null
+    return this.#tokens <= memoryMaxTokens ? this.#whole ??= this.#say(this.#entries) : this.choose(question(), memoryStrategy, memoryMaxTokens).text
+  }
+
+  choose(question: string, strategy: Rank.Strategy, maxTokens: number): Choice {
+    const entries = this.#entries
+    const relevance = strategy === "recent" || question === ""
+      ? none
+      : (this.#relevance ??= new Relevance(entries.map(({ content, key }) => `${key}\n${content}`))).scores(question)
+    let tokens = Context.headingTokens
+    const ranked = Rank.rank(strategy, entries.length, relevance).flatMap((one): ReadonlyArray<Chosen> => {
+      const entry = entries[one.place]
+      if (entry === undefined) return []
+      const fits = tokens + entry.tokens <= maxTokens
+      if (fits) tokens += entry.tokens
+      return [{ ...one, entry, fits }]
+    })
+    const said = ranked.filter(({ fits }) => fits).map(({ entry }) => entry)
+    return said.length === 0 ? { ranked, text: null, tokens: 0 } : { ranked, text: this.#say(said), tokens }
+  }
+
+  #say(entries: ReadonlyArray<MemoryEntry>): string {
+    return Context.textOf([...entries].sort((a, b) => order(a.createdAt, b.createdAt) || order(a.id, b.id)))
+  }
+}
+
+const none: ReadonlyMap<number, number> = new Map()
+const order = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
+
+export class Remembered {
+  readonly #entries: ReadonlyArray<MemoryEntry>
+  readonly #hasSessions: boolean
+  readonly #rooms = new Map<string, Room>()
+  #days: number | null = null
+  /** Characters that it holds. */
+  readonly characters: number
+
+  /** `entries`: newest change first. */
+  constructor(entries: ReadonlyArray<MemoryEntry>) {
+    this.#entries = entries
+    this.#hasSessions = entries.some(({ sessionId }) => sessionId !== "")
+    this.characters = entries.reduce((sum, { content, key }) => sum + key.length + content.length, 0)
+  }
+
+  /** What a request is told; null = nothing. `question`: asked for only where not all fits. `now`: ms since the epoch. */
+  text(session: string | null, question: () => string, settings: MemorySettings, now: number): string | null {
+    return this.#room(session, settings.memoryRetentionDays, now).text(question, settings)
+  }
+
+  choose(session: string | null, question: string, { memoryMaxTokens, memoryRetentionDays, memoryStrategy }: MemorySettings, now: number): Choice {
+    return this.#room(session, memoryRetentionDays, now).choose(question, memoryStrategy, memoryMaxTokens)
+  }
+
+  #room(session: string | null, days: number, now: number): Room {
+    const own = this.#hasSessions ? session ?? "" : ""
+    const known = this.#rooms.get(own)
+    if (known !== undefined && known.until > now && this.#days === days) return known
+    if (this.#days !== days || this.#rooms.size >= SESSIONS) this.#rooms.clear()
+    this.#days = days
+    let until = Infinity
+    const entries = this.#entries.filter(({ expiresAt, sessionId, updatedAt }) => {
+      if (sessionId !== "" && sessionId !== own) return false
+      const ends = Math.min(expiresAt === null ? Infinity : Date.parse(expiresAt), days === 0 ? Infinity : Date.parse(updatedAt) + days * dayMs)
+      if (ends > now) until = Math.min(until, ends)
+      return ends > now
+    })
+    const room = new Room(entries, until)
+    this.#rooms.set(own, room)
+    return room
+  }
+}

@@ -1,0 +1,34 @@
+/** The order in which entries are chosen: by age, by relevance, or by both lists fused. Pure. */
+import type { MemorySettings } from "#schemas/memory/MemorySettings.ts"
+
+export type Strategy = MemorySettings["memoryStrategy"]
+
+/** Constant of reciprocal rank fusion (Cormack, Clarke and Buettcher, 2009): how little the first places of a list stand out. */
+export const FUSION_K = 60
+
+/** An entry by its place in the list of entries, newest first; the larger the score, the earlier it is chosen. */
+export interface Ranked {
+  readonly place: number
+  readonly score: number
+}
+
+const byScore = (a: Ranked, b: Ranked): number => b.score - a.score || a.place - b.place
+
+/** Each place gets 1 / (k + its rank) from each list that has it; ranks begin at 1. */
+export const fused = (...lists: ReadonlyArray<ReadonlyArray<number>>): ReadonlyArray<Ranked> => {
+  const scores = new Map<number, number>()
+  for (const list of lists) list.forEach((place, i) => scores.set(place, (scores.get(place) ?? 0) + 1 / (FUSION_K + i + 1)))
+  return [...scores].map(([place, score]) => ({ place, score })).sort(byScore)
+}
+
+/**
+ * All of so many entries in the order of the strategy. `relevance`: scores by place. What has nothing to do with the question comes last
+ * where relevance alone decides, the newest of it first.
+ */
+export const rank = (strategy: Strategy, entries: number, relevance: ReadonlyMap<number, number>): ReadonlyArray<Ranked> => {
+  const newest = Array.from({ length: entries }, (_, place) => place)
+  if (strategy === "recent" || relevance.size === 0) return fused(newest)
+  const relevant = [...relevance].map(([place, score]) => ({ place, score })).sort(byScore)
+  if (strategy === "hybrid") return fused(newest, relevant.map(({ place }) => place))
+  return [...relevant, ...newest.filter((place) => !relevance.has(place)).map((place) => ({ place, score: 0 }))]
+}
