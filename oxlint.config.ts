@@ -122,6 +122,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/live": feature("live"),
   "src/features/mcp": feature("mcp"),
   "src/features/mcpServers": feature("mcpServers", ["mcp"]),
+  "src/features/memory": feature("memory", ["settings"]),
   "src/features/metrics": feature("metrics"),
   "src/features/nodes": feature("nodes"),
   "src/features/oauth": feature("oauth", ["providers", "resilience"], ["jose"]),

@@ -13,7 +13,7 @@ import { AuditStore, SessionStore } from "#actors/ports/Stores.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 
 export interface Sweep {
-  readonly loop: "sweep/nodes and changes" | "sweep/sessions" | "sweep/usage" | "sweep/audit log" | "sweep/lease changes" | "sweep/webhooks" | "sweep/responses" | "sweep/call bodies" | "sweep/agent tasks" | "sweep/files" | "sweep/file bytes" | "sweep/batches"
+  readonly loop: "sweep/nodes and changes" | "sweep/sessions" | "sweep/usage" | "sweep/audit log" | "sweep/lease changes" | "sweep/webhooks" | "sweep/responses" | "sweep/call bodies" | "sweep/agent tasks" | "sweep/files" | "sweep/file bytes" | "sweep/batches" | "sweep/memories"
   /** In the log. */
   readonly name: string
   /** ms between the end of one run and the next. */

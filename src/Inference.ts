@@ -8,6 +8,7 @@ import * as GuardrailsStage from "#src/features/guardrails/stage.ts"
 import * as SessionLeases from "#src/features/leases/SessionLeases.ts"
 import * as LeasesStage from "#src/features/leases/stage.ts"
 import * as LimitsStage from "#src/features/limits/stage.ts"
+import * as MemoryStage from "#src/features/memory/stage.ts"
 import * as MetricsHttp from "#src/features/metrics/http.ts"
 import * as ResponsesConversationRoutes from "#src/features/responses/conversationRoutes.ts"
 import * as ResponsesHttp from "#src/features/responses/http.ts"
@@ -41,7 +42,7 @@ import type { Values } from "#src/platform/configuration/Settings.ts"
 
 /** In this order: what was answered before costs nothing, so it neither waits nor counts; what guardrails change, nothing behind them has seen otherwise. */
 const stages = Effect.all([
-  OwnStage.stage, LeasesStage.stage, GuardrailsStage.requests, ResponsesStage.stage, ResponsesStage.compaction, Repeats.idempotency, Repeats.caching, Searches.stage, LimitsStage.stage, Waits.stage, BodiesStage.stage, GuardrailsStage.answers, Effect.succeed(LeasesStage.fence)
+  OwnStage.stage, LeasesStage.stage, GuardrailsStage.requests, ResponsesStage.stage, ResponsesStage.compaction, MemoryStage.stage, Repeats.idempotency, Repeats.caching, Searches.stage, LimitsStage.stage, Waits.stage, BodiesStage.stage, GuardrailsStage.answers, Effect.succeed(LeasesStage.fence)
 ])
 
 const routes = ({ metricsAccess }: Values) => Effect.all([

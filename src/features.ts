@@ -27,6 +27,7 @@ import { limits } from "#src/features/limits/feature.ts"
 import { live } from "#src/features/live/feature.ts"
 import { mcp } from "#src/features/mcp/feature.ts"
 import { mcpServers } from "#src/features/mcpServers/feature.ts"
+import { memory } from "#src/features/memory/feature.ts"
 import { nodes } from "#src/features/nodes/feature.ts"
 import { oauth } from "#src/features/oauth/feature.ts"
 import { oidc } from "#src/features/oidc/feature.ts"
@@ -52,5 +53,5 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 export const features = [
   auth, oidc, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, compression, addresses, proxies, guardrails, flags,
   limits, usage, bodies, quotas, health, capabilities, nodes, resilience, drills, routing, evals, assessment, cache, webhooks, compliance, leases, sessions,
-  signatures, reasoning, live, responses, mcp, mcpServers, a2a, files, batches, search, cliTools, cloudAgents, configFile, backups, purges, dashboard
+  signatures, reasoning, memory, live, responses, mcp, mcpServers, a2a, files, batches, search, cliTools, cloudAgents, configFile, backups, purges, dashboard
 ] as const

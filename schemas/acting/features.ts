@@ -25,7 +25,7 @@ export const features = {
   intents: feature("Detection of intents and task routing", "The kind of a task is not detected.", "/api/settings/task-routing"),
   interception: feature("Interception of hosted tools and parameters", "Parameters and hosted tools are neither filtered nor intercepted per connection."),
   logging: feature("Bodies and tool sources in logs", "Bodies of requests are never in the log; the setting callLogBodies keeps them beside their calls."),
-  memory: feature("Memory", "Nothing is remembered between conversations.", "/api/memory", "/api/memory/health"),
+  memory: feature("Embeddings and summaries of memory", "Entries are compared with a conversation by the words that they share; no model embeds, ranks or summarizes them. The paths embedding-providers, summarize and reindex below /api/memory are not served."),
   modelQuirks: feature("Per-model formats", "A model is called in its provider's format, with its provider's defaults."),
   nodeQuota: feature("Daily quota resets of nodes", "Quota windows are read from the upstream's answers."),
   plugins: feature("Plugins and skills", "Nothing is run in a sandbox.", "/api/plugins", "/api/skills", "/api/agent-skills"),

@@ -43,6 +43,8 @@ const special: Readonly<Record<string, ReadonlyArray<Status>>> = {
   "selfUsage.read": [401],
   "keys.reveal": [410],
   "webhooks.replay": [409, 410],
+  "memory.create": [409],
+  "memory.update": [409],
   "registeredKeys.issue": [409, 429],
   "oidc.login": [502],
   "oidc.callback": [401, 429, 502],

@@ -29,6 +29,8 @@ import { settingDefaults } from "#schemas/settingDefaults.ts"
 import { McpServerChange, NewMcpServer } from "#src/features/mcpServers/api.ts"
 import { McpServer } from "#src/features/mcpServers/ports/McpServer.ts"
 import { mcpServer } from "#src/features/mcpServers/acting.ts"
+import { memory } from "#src/features/memory/acting.ts"
+import { SettingsChange } from "#src/features/memory/api.ts"
 import { proxy } from "#src/features/proxies/acting.ts"
 import { NewProxy, ProxyChange } from "#src/features/proxies/api.ts"
 import { NewWebhook, WebhookChange } from "#src/features/webhooks/api.ts"
@@ -90,6 +92,7 @@ const inputs: ReadonlyArray<readonly [Table, ReadonlyArray<Schema.Top>]> = [
   [systemPrompt, [SystemPromptSettings]],
   [thinkingBudget, [ThinkingBudgetSettings]],
   [compression, [CompressionChange]],
+  [memory, [SettingsChange]],
   [cavemanConfig, [CavemanChange]],
   [rtkConfig, [RtkChange]],
   [cacheConfig, [CacheConfigChange]],
@@ -274,6 +277,7 @@ describe("a field that does not act", () => {
         { method: "PUT", path: `/api/combos/${comboId}`, body: {}, read: `/api/combos/${comboId}` },
         { method: "POST", path: "/api/combos", body: { name: "another" }, read: "/api/combos" }
       ]],
+      [memory, [{ method: "PUT", path: "/api/settings/memory", body: { memoryEnabled: false }, read: "/api/settings/memory" }]],
       [compression, [{ method: "PUT", path: "/api/settings/compression", body: { enabled: false }, read: "/api/settings/compression" }]],
       [rtkConfig, [{ method: "PUT", path: "/api/context/rtk/config", body: { enabled: true }, read: "/api/context/rtk/config" }]],
       [application, [{ method: "POST", path: "/api/cli-tools/apply", body: { tool: "codex", baseUrl: "http://localhost:1", apiKey: "k", model: "a/b" }, read: "/api/cli-tools/status?tool=codex" }]]

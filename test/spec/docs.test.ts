@@ -120,7 +120,7 @@ const all = (text: string, pattern: RegExp): ReadonlyArray<string> => [...new Se
 
 /** They travel between parts of the gateway itself, or switch what is not built. */
 const inner = [
-  "x-gateway-cli-token", "x-gateway-mcp-call", "x-gateway-mcp-transport", "x-gateway-modality-bridge", "x-gateway-no-memory"
+  "x-gateway-cli-token", "x-gateway-mcp-call", "x-gateway-mcp-transport", "x-gateway-modality-bridge"
 ]
 
 describe("docs/headers.md and docs/metrics.md", () => {

@@ -20,6 +20,7 @@ import * as KeyStore from "./KeyStore.suite.ts"
 import * as LeaseRecords from "./LeaseRecords.suite.ts"
 import * as LimitRecords from "./LimitRecords.suite.ts"
 import * as McpServerStore from "./McpServerStore.suite.ts"
+import * as MemoryStore from "./MemoryStore.suite.ts"
 import * as NodeStore from "./NodeStore.suite.ts"
 import * as ProxyHealthStore from "./ProxyHealthStore.suite.ts"
 import * as ProxyStore from "./ProxyStore.suite.ts"
@@ -54,6 +55,7 @@ export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => 
   LimitRecords.suite(name, layer())
   McpServerStore.suite(name, layer())
   CloudTaskStore.suite(name, layer())
+  MemoryStore.suite(name, layer())
   NodeStore.suite(name, layer())
   ProxyHealthStore.suite(name, layer())
   ProxyStore.suite(name, layer())

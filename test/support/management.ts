@@ -93,6 +93,7 @@ import * as CompressionStatistics from "#src/features/compression/statistics/Com
 import * as MemoryCompressionStatistics from "./memoryCompressionStatistics.ts"
 import * as MemorySearchStatistics from "./memorySearchStatistics.ts"
 import * as SearchStatistics from "#src/features/search/statistics/SearchStatistics.ts"
+import * as MemoryMemories from "./memoryMemories.ts"
 import * as MemoryProxies from "./memoryProxies.ts"
 import * as MemoryWebhooks from "./memoryWebhooks.ts"
 
@@ -232,7 +233,7 @@ const base = (options: Options, dials: Dials) => {
     for (const [name, value] of Object.entries(options.settings ?? {})) yield* documents.put("setting", name, value)
   }))
   const credentials = { environment: options.environment ?? {}, registry: options.registry ?? builtin, publicUrl: `http://${HOST}` }
-  return Layer.mergeAll(RefreshSweep.layer(credentials), LocalQuotas.layer, MemoryMcpServers.surface, MemoryCloudTasks.layer, MemoryBackups.surface, Purges.layer({ defaultPerDay: 0 }), CallBodies.layer, MemoryKeptReasoning.layer).pipe(Layer.provideMerge(Layer.mergeAll(
+  return Layer.mergeAll(MemoryMemories.surface, RefreshSweep.layer(credentials), LocalQuotas.layer, MemoryMcpServers.surface, MemoryCloudTasks.layer, MemoryBackups.surface, Purges.layer({ defaultPerDay: 0 }), CallBodies.layer, MemoryKeptReasoning.layer).pipe(Layer.provideMerge(Layer.mergeAll(
     ConnectionCredentials.layer(credentials),
     OAuthSignIns.layer(credentials).pipe(Layer.provide(options.signIns ?? MemorySignInStore.layer)),
     CachedKeys.layer({ lookUpMs: 1_000 }),
@@ -261,7 +262,7 @@ const base = (options: Options, dials: Dials) => {
     Layer.provideMerge(Layer.succeed(EnvironmentKeys, new Map())),
     Layer.provideMerge(Files.layer.pipe(Layer.provideMerge(MemoryFiles.layer))),
     Layer.provideMerge(MemoryWebhooks.surface),
-    Layer.provideMerge(Layer.merge(MemoryBodies.layer, MemoryProxies.surface)),
+    Layer.provideMerge(Layer.mergeAll(MemoryBodies.layer, MemoryMemories.layer, MemoryProxies.surface)),
     Layer.provideMerge(secrets)
   )
 }

@@ -49,6 +49,7 @@ export const tables: Readonly<Record<string, TableRule>> = {
   mcp_servers: replaced("id"),
   proxies: { use: "replaced", key: ["id"], isReferenced: true },
   proxy_assignments: replaced("scope", "scope_id"),
+  memories: replaced("id"),
 
   usage: merged("attempt_id"),
   audit_log: merged("id"),
@@ -69,6 +70,7 @@ export const tables: Readonly<Record<string, TableRule>> = {
   gateway_migrations: ofNodes,
   lease_changes: ofNodes,
   lease_generations: left("A generation never comes again, so none is taken back."),
+  memory_keys: ofNodes,
   record_changes: ofNodes,
   record_version: ofNodes,
   sessions: left("Who is signed in stays signed in."),

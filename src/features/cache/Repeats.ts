@@ -50,7 +50,7 @@ const make = Effect.gen(function*() {
   const unsubscribe = configuration.onChange(read)
   yield* Effect.addFinalizer(() => Effect.sync(unsubscribe))
 
-  const identify = ({ codec, guardrails, head, key, large, parsed, request }: ConversationCall): string | null => {
+  const identify = ({ codec, guardrails, head, key, large, memory, parsed, request }: ConversationCall): string | null => {
     if (large !== undefined && large.identity === null) return null
     const resolved = router.now().identify({ model: head.model, key, face: codec.name })
     // What cannot be served is refused where requests are planned.
@@ -64,6 +64,7 @@ const make = Effect.gen(function*() {
       digest: large?.identity ?? undefined,
       header: (name) => request.header(name),
       guardrails,
+      memory,
       settings
     })
   }

@@ -23,6 +23,7 @@ import * as ContextWindow from "./contextWindow.ts"
 import type { ConversationServices } from "./ConversationServices.ts"
 import { ConversationEncoding } from "./ConversationEncoding.ts"
 import { PromptCompression } from "./words/PromptCompression.ts"
+import * as SystemPrompt from "./words/systemPrompt.ts"
 import * as ToolLoop from "./toolLoop/ToolLoop.ts"
 
 export type { ConversationServices } from "./ConversationServices.ts"
@@ -37,18 +38,19 @@ export interface ConversationEndpoint extends Pick<Operation<RequestHead>, "endp
 /** What a key's `allowedEndpoints` calls every conversation endpoint, whatever its format. */
 const category = "chat"
 
-export const operation = (services: ConversationServices, { codec, compacts, endpoint, fromPath, modelInPath, token }: ConversationEndpoint): Operation<RequestHead, Stages.ConversationCall> => {
-  const face = Formats.faceOf(codec, services.sseComments)
-  const expand = compacts === true ? services.compact : codec.name === "responses" ? services.expand : undefined
+export const operation = (given: ConversationServices, { codec, compacts, endpoint, fromPath, modelInPath, token }: ConversationEndpoint): Operation<RequestHead, Stages.ConversationCall> => {
+  const face = Formats.faceOf(codec, given.sseComments)
+  const expand = compacts === true ? given.compact : codec.name === "responses" ? given.expand : undefined
   return {
     endpoint, category, codec, face, errorBody: codec.errorBody, format: codec.name, modelInPath, token, fromPath, fenced: true,
     expand,
     head: codec.head,
     about: aboutOf,
-    length: (clientRequest, call, prompt) => new ContextWindow.ConversationLength(services, clientRequest, call, prompt),
-    encode: (call, { prompt, route: to }, clientRequest) => new ConversationEncoding(services, call.codec, call.head, prompt, to, null, clientRequest.header("x-gateway-effort")),
+    length: (clientRequest, call, prompt) => new ContextWindow.ConversationLength(given, clientRequest, call, prompt),
+    encode: (call, { prompt, route: to }, clientRequest) => new ConversationEncoding(remembering(given, call), call.codec, call.head, prompt, to, null, clientRequest.header("x-gateway-effort")),
     asksSeveral: Ensembles.isFor,
     serve: (clientRequest, call, planned, waited) => {
+      const services = remembering(given, call)
       const { prompt, route: to } = planned
       const rules = services.compression()
       if (rules !== null) prompt.shortening = shorteningOf(rules, services, clientRequest, call, planned)
@@ -64,6 +66,10 @@ export const operation = (services: ConversationServices, { codec, compacts, end
 }
 
 export const route = (services: ConversationServices, entry: ConversationEndpoint): DirectRoute => Lane.route(services, operation(services, entry))
+
+/** What serves one call: its models are told what is remembered for its key. */
+const remembering = (services: ConversationServices, { memory }: Stages.AdmittedCall): ConversationServices =>
+  memory === undefined ? services : { ...services, systemPrompt: () => SystemPrompt.withMemory(services.systemPrompt(), memory) }
 
 /** How the prompt is made shorter, as its client, its combo and its length say. */
 const shorteningOf = (

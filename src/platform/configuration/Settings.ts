@@ -230,6 +230,7 @@ const variables = {
   batchConcurrency: whole("GATEWAY_BATCH_CONCURRENCY", 4, 1, 1_000, "requests", "Requests of batches in flight at once, over all batches."),
   batchMaxLines: whole("GATEWAY_BATCH_MAX_LINES", 100_000, 1, 10_000_000, "requests", "Requests that one batch may have."),
   batchDays: whole("GATEWAY_BATCH_RETENTION_DAYS", 30, 1, 36_500, "days", "How long batches that are over are kept, while BATCH_AND_FILE_AUTO_CLEANUP_ENABLED is on; their files have a time of their own."),
+  memoryDays: whole("GATEWAY_MEMORY_RETENTION_DAYS", 180, 0, 36_500, "days", "How long entries of memories are kept after their last change; 0 = for ever."),
   filesDir: optional("GATEWAY_FILES_DIR", "Directory of uploaded files, while there is no bucket; several nodes need one that they share. Unset: `files` in the data directory."),
   filesReserveMb: whole("GATEWAY_FILES_RESERVE_MB", 256, 0, 1_000_000_000, "MiB", "Free space of that directory's disk that uploads leave to the rest; an upload that would take it is refused with 507."),
   filesS3Bucket: optional("GATEWAY_FILES_S3_BUCKET", "Bucket of an S3-compatible service that keeps uploaded files for all nodes; needs the two keys. Unset: the directory.", bucketRule),

@@ -8,6 +8,7 @@ import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import * as ConversationPaths from "#src/inference/conversations/conversationPaths.ts"
 import type { ConversationServices } from "#src/inference/conversations/ConversationServices.ts"
+import * as SystemPrompt from "#src/inference/conversations/words/systemPrompt.ts"
 import { silent } from "#src/inference/conversations/ensembles/part.ts"
 import * as GatewayHeaders from "#src/inference/lane/gatewayHeaders.ts"
 import * as Lane from "#src/inference/lane/Lane.ts"
@@ -28,6 +29,9 @@ import * as StatusReason from "#schemas/statusReason.ts"
 
 type CountOperation = Operation<RequestHead, ConversationCall>
 type Entry = Pick<CountOperation, "endpoint" | "fromPath" | "expand">
+
+/** The stages that say what a model is sent. */
+const shaping: ReadonlySet<string> = new Set(["guardrails", "memory"])
 
 /** The stages of a conversation that a count passes before its provider is asked. */
 const passed: ReadonlySet<string> = new Set(["limits", "throttle"])
@@ -54,8 +58,8 @@ const operationOf = (services: ConversationServices, words: Words, { endpoint, e
     dry: true,
     place: placeOf(words),
     // What is counted is what would be sent.
-    stages: (all) => [...all.filter(({ name }) => name === "guardrails"), estimates(services, words, (call) => Lane.plan(services, operation, call.request, call as ConversationCall)), ...all.filter(({ name }) => passed.has(name)), ownAnswer],
-    encode: (_call, { prompt }) => new Asked(words, prompt, services.systemPrompt()),
+    stages: (all) => [...all.filter(({ name }) => shaping.has(name)), estimates(services, words, (call) => Lane.plan(services, operation, call.request, call as ConversationCall)), ...all.filter(({ name }) => passed.has(name)), ownAnswer],
+    encode: ({ memory }, { prompt }) => new Asked(words, prompt, SystemPrompt.withMemory(services.systemPrompt(), memory)),
     services: CountServices.of
   }
   return operation
@@ -66,7 +70,8 @@ const estimates = (services: ConversationServices, { estimatedReply, format }: W
   name: "estimates",
   applies: () => true,
   run: (call, next) => {
-    const { body, client, large, parsed, passage, tags } = call
+    const { body, client, large, memory, parsed, passage, tags } = call
+    const systemPrompt = SystemPrompt.withMemory(services.systemPrompt(), memory)
     const go = (asked: Counting.Sampled | PublicError): void => {
       if (asked instanceof PublicError) {
         passage.refuse(asked)
@@ -85,7 +90,7 @@ const estimates = (services: ConversationServices, { estimatedReply, format }: W
       })
     }
     if (large === undefined) {
-      go(Counting.read(format, parsed, services.systemPrompt()))
+      go(Counting.read(format, parsed, systemPrompt))
       return
     }
     let gone = false
@@ -93,7 +98,7 @@ const estimates = (services: ConversationServices, { estimatedReply, format }: W
       gone = true
       passage.refuse(left("its tokens were counted"))
     })
-    services.bodies.ask(CountJobs.count, { id: large.id, bytes: body, format, systemPrompt: services.systemPrompt() }, (asked) => {
+    services.bodies.ask(CountJobs.count, { id: large.id, bytes: body, format, systemPrompt }, (asked) => {
       if (!gone) go(asked)
     })
   }

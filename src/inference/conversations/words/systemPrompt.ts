@@ -41,6 +41,10 @@ export const of = (settings: ReadonlyMap<string, unknown>): SystemPrompt | null 
   return texts.size === 0 ? null : { before, after }
 }
 
+/** With what is remembered for the key of a request, behind the operator's first words and before all others. */
+export const withMemory = (prompt: SystemPrompt | null, memory: string | undefined): SystemPrompt | null =>
+  memory === undefined ? prompt : { before: joined(prompt?.before, memory), after: prompt?.after ?? "" }
+
 const isInstruction = (role: unknown): boolean => role === "system" || role === "developer"
 
 /** How many items a list of messages begins with that are instructions. */

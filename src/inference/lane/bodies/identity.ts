@@ -87,6 +87,8 @@ export interface Facts {
   readonly header: (lowerCaseName: string) => string | undefined
   /** What guardrails do with the request and its answer; absent = nothing. */
   readonly guardrails?: string | undefined
+  /** What models are told beside it of what is remembered; absent = nothing. */
+  readonly memory?: string | undefined
   /** Digest of the settings that shape answers (guardrails, compression, system prompts, routing). */
   readonly settings: string
 }
@@ -99,7 +101,10 @@ export const signatureOf = (facts: Facts): string | null => {
   if (body === null) return null
   const headers = shapingHeaders.map((name) => facts.header(name) ?? null)
   const tenant = facts.apiKeyId ?? "anonymous"
-  const text = JSON.stringify([version, tenant, facts.keyPolicy, facts.format, facts.resolved, facts.settings, headers, ...(facts.guardrails === undefined ? [] : [facts.guardrails])])
+  const text = JSON.stringify([
+    version, tenant, facts.keyPolicy, facts.format, facts.resolved, facts.settings, headers, ...(facts.guardrails === undefined ? [] : [facts.guardrails]),
+    ...(facts.memory === undefined ? [] : [{ memory: facts.memory }])
+  ])
   return `${tenant}.${Crypto.hash("sha256", `${text}\n${body}`, "hex")}`
 }
 

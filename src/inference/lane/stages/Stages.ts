@@ -67,6 +67,8 @@ export interface AdmittedCall {
   readonly replaced?: (() => void) | undefined
   /** What guardrails do with its texts; equal requests of which it differs have different answers. Absent: nothing. */
   readonly guardrails?: string | undefined
+  /** What is remembered for its key, as its models are told; equal requests of which it differs have different answers. Absent: nothing. */
+  readonly memory?: string | undefined
   /** The response cache was asked and had nothing, for the log. */
   readonly cache?: "miss" | undefined
 }

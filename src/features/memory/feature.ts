@@ -1,0 +1,23 @@
+/** What the gateway remembers for an API key between conversations. */
+import * as Layer from "effect/Layer"
+import * as Feature from "#src/management/Feature.ts"
+import * as Acting from "./acting.ts"
+import { MemoryGroup } from "./api.ts"
+import { degradation } from "./degradation.ts"
+import * as Http from "./http.ts"
+import * as KeyMemories from "./KeyMemories.ts"
+import * as Memories from "./Memories.ts"
+import version49 from "./migrations/0049_memories.ts"
+import * as PostgresMemoryStore from "./PostgresMemoryStore.ts"
+import * as Sweep from "./sweep.ts"
+
+export const memory = Feature.make({
+  name: "memory",
+  groups: [MemoryGroup],
+  handlers: Http.layer.pipe(Layer.provide(Memories.layer)),
+  services: (settings) => Sweep.layer(settings.memoryDays).pipe(Layer.provideMerge(KeyMemories.layerOf(settings))),
+  stores: PostgresMemoryStore.layer,
+  migrations: { "49_memories": version49 },
+  acting: [Acting.memory],
+  degradation
+})

@@ -1,0 +1,113 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import type { MemoryEntry } from "#schemas/memory/MemoryEntry.ts"
+import { memoryOf, type MemorySettings, settingKey } from "#schemas/memory/MemorySettings.ts"
+import * as SettingObject from "#src/features/settings/ports/settingObject.ts"
+import { refuseInert } from "#src/management/acting.ts"
+import { answer } from "#src/management/answer.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
+import * as Surface from "#src/management/Surface.ts"
+import * as Acting from "./acting.ts"
+import { MemoryGroup, type MemoryView } from "./api.ts"
+import * as Bounds from "./bounds.ts"
+import { KeyMemories } from "./KeyMemories.ts"
+import { Memories } from "./Memories.ts"
+import { MemoryStore } from "./ports/MemoryStore.ts"
+import { FUSION_K } from "./ranking/rank.ts"
+import { Remembered } from "./ranking/Remembered.ts"
+
+const PAGE = 50
+
+const view = ({ tokens: _tokens, ...shown }: MemoryEntry): MemoryView => shown
+const settingsView = (settings: MemorySettings) => ({ ...settings, ...Acting.neutral })
+const success = { success: true as const }
+
+interface Asked {
+  readonly query?: string
+  readonly apiKeyId?: string
+  readonly sessionId?: string
+  readonly strategy?: MemorySettings["memoryStrategy"]
+  readonly maxTokens?: number
+}
+
+interface Page {
+  readonly page?: number
+  readonly limit?: number
+  readonly offset?: number
+}
+
+export const layer = HttpApiBuilder.group(Surface.make(MemoryGroup), "memory", Effect.fn(function*(handlers) {
+  const audit = yield* Audit
+  const known = yield* KeyMemories
+  const memories = yield* Memories
+  const store = yield* MemoryStore
+  const settings = yield* SettingObject.make(settingKey, memoryOf)
+
+  /** Lengths only: what is remembered is private. */
+  const note = (action: string, { apiKeyId, content, id, type }: MemoryEntry) =>
+    audit.note({ action, target: id, resourceType: "memory", details: { apiKeyId, type, characters: content.length } })
+
+  const list = Effect.fnUntraced(function*({ apiKeyId: given, limit = PAGE, offset, page = 1, ...filter }: Parameters<typeof store.list>[0] & Page) {
+    const apiKeyId = yield* memories.ownerOf(given)
+    const from = offset ?? (page - 1) * limit
+    const { entries, total } = yield* store.list({ ...filter, apiKeyId }, limit, from)
+    const { byType, tokens, total: all } = yield* store.figures({ apiKeyId })
+    const { hits, misses } = known.counts
+    return {
+      data: entries.map(view), total, page: Math.floor(from / limit) + 1, limit, totalPages: Math.ceil(total / limit),
+      stats: { total: all, byType, tokensUsed: tokens, hits, misses, hitRate: hits + misses === 0 ? 0 : hits / (hits + misses) }
+    }
+  })
+
+  const preview = Effect.fnUntraced(function*({ apiKeyId: given, maxTokens, query = "", sessionId = "", strategy }: Asked) {
+    const apiKeyId = (yield* memories.ownerOf(given)) ?? ""
+    const stored = yield* settings.get
+    const chosen: MemorySettings = { ...stored, memoryStrategy: strategy ?? stored.memoryStrategy, memoryMaxTokens: maxTokens ?? stored.memoryMaxTokens }
+    const entries = (yield* known.read(apiKeyId)) ?? new Remembered([])
+    const { ranked, text, tokens } = entries.choose(sessionId, query, chosen, yield* Clock.currentTimeMillis)
+    return {
+      strategy: chosen.memoryStrategy, maxTokens: chosen.memoryMaxTokens, totalTokens: tokens, count: ranked.filter(({ fits }) => fits).length, text,
+      memories: ranked.map(({ entry, fits, score }, i) => ({ memory: view(entry), rank: i + 1, score, tokens: entry.tokens, included: fits }))
+    }
+  })
+
+  const health = Effect.gen(function*() {
+    const began = yield* Clock.currentTimeMillis
+    const failure = yield* Effect.match(store.ping, { onFailure: () => "The record store cannot be reached", onSuccess: () => null })
+    const unused = { status: "not_used" as const }
+    return {
+      working: failure === null, latencyMs: (yield* Clock.currentTimeMillis) - began, ...(failure === null ? {} : { error: failure }),
+      database: { status: failure === null ? "ok" as const : "failed" as const }, embeddings: unused, vectorIndex: unused
+    }
+  })
+
+  const engineStatus = Effect.map(settings.get, ({ memoryEnabled, memoryMaxTokens, memoryRetentionDays, memoryStrategy }) => ({
+    enabled: memoryEnabled, strategy: memoryStrategy, maxTokens: memoryMaxTokens, retentionDays: memoryRetentionDays, relevance: "bm25" as const,
+    fusion: { method: "reciprocal-rank" as const, k: FUSION_K }, embedding: { source: "auto" as const, active: false as const },
+    vectorStore: { type: "auto" as const, active: false as const }, rerank: { enabled: false as const }, held: known.held(),
+    bounds: { entries: Bounds.ENTRIES, characters: Bounds.CHARACTERS }
+  }))
+
+  return handlers.handleAll({
+    list: ({ query }) => answer(list(query)),
+    create: ({ payload }) => answer(memories.put(payload).pipe(Effect.tap((entry) => note("memory.stored", entry)), Effect.map(({ id }) => ({ ...success, id })))),
+    clear: ({ query: { apiKeyId, before, type } }) => answer(Effect.gen(function*() {
+      const deletedCount = yield* memories.clear({ apiKeyId, type, before: before === undefined ? undefined : new Date(Date.parse(before)).toISOString() })
+      yield* audit.note({ action: "memory.cleared", target: apiKeyId, resourceType: "memory", details: { deleted: deletedCount, type: type ?? null } })
+      return { ...success, deletedCount }
+    })),
+    health: () => health,
+    engineStatus: () => engineStatus,
+    preview: ({ payload }) => answer(preview(payload)),
+    get: ({ params }) => answer(Effect.map(memories.find(params.id), view)),
+    update: ({ params, payload }) => answer(memories.change(params.id, payload).pipe(Effect.tap((entry) => note("memory.updated", entry)), Effect.map(view))),
+    remove: ({ params }) => answer(memories.remove(params.id).pipe(Effect.tap((entry) => note("memory.deleted", entry)), Effect.as(success))),
+    settings: () => Effect.map(settings.get, settingsView),
+    changeSettings: ({ payload }) => answer(Effect.gen(function*() {
+      yield* refuseInert(Acting.memory, payload)
+      const { embeddingSource: _source, rerankEnabled: _rerank, vectorStore: _vectors, ...change } = payload
+      return settingsView(yield* settings.put(change))
+    }))
+  })
+}))
