@@ -24,7 +24,7 @@ import { respond } from "#src/management/inner/respond.ts"
 import * as Scopes from "#src/management/inner/scopes.ts"
 import * as ServerToolset from "./ServerToolset.ts"
 import * as ToolCalls from "./ToolCalls.ts"
-import { slow, tools } from "./tools/all.ts"
+import { destructive, slow, tools } from "./tools/all.ts"
 import type { Tool } from "./tools/Tool.ts"
 
 /** One adapter per version, in their order. */
@@ -81,7 +81,7 @@ export const make = Effect.gen(function*() {
     const readOnly = tool.scopes.every((scope) => scope.startsWith("read:"))
     return new McpSchema.Tool({
       name: tool.name, description: tool.description, inputSchema: inputSchemaOf(tool),
-      annotations: { readOnlyHint: readOnly, destructiveHint: tool.name === "gateway_cache_flush", idempotentHint: readOnly, openWorldHint: slow.has(tool.name) }
+      annotations: { readOnlyHint: readOnly, destructiveHint: destructive.has(tool.name), idempotentHint: readOnly, openWorldHint: slow.has(tool.name) }
     })
   }
 

@@ -16,7 +16,10 @@ const audit = (query = "") => lab.gateway.operator.call<{ readonly entries: Read
 
 beforeAll(async () => {
   lab = await startMcp("streamable-http")
-  key = await keyWith("mcp:connect", "*")
+  const own = await lab.gateway.operator.createKey("mcp:connect *", { scopes: ["mcp:connect", "*"] })
+  key = own.key
+  for (const name of ["gateway_memory_search", "gateway_memory_clear"]) args[name] = { apiKeyId: own.id }
+  args["gateway_memory_add"] = { apiKeyId: own.id, type: "factual", key: "drink", content: "likes tea" }
   await lab.gateway.operator.createConnection({ provider: "serper-search", apiKey: "serper-search-credential-000001", providerSpecificData: { baseUrl: `${lab.sim.url}/serper` } })
 })
 
