@@ -102,7 +102,7 @@ export const MemoryGroup = HttpApiGroup.make("memory").add(
       query: opt(text(0, 2_000)), apiKeyId: opt(name), sessionId: opt(name), strategy: opt(MemorySettings.fields.memoryStrategy), maxTokens: opt(integer(0, 16_000))
     }),
     success: Preview
-  }).annotate(Access, reads).annotate(OpenApi.Summary, "What a conversation would be told, and why"),
+  }).annotate(Access, writes).annotate(OpenApi.Summary, "What a conversation would be told, and why"),
   HttpApiEndpoint.get("get", "/api/memory/:id", { params, success: MemoryView }).annotate(Access, reads).annotate(OpenApi.Summary, "One entry"),
   HttpApiEndpoint.put("update", "/api/memory/:id", { params, payload: MemoryChange, success: MemoryView })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Change the given fields of an entry"),
