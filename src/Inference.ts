@@ -15,6 +15,7 @@ import * as ResponsesHttp from "#src/features/responses/http.ts"
 import * as ResponsesStage from "#src/features/responses/stage.ts"
 import * as SearchEndpoints from "#src/features/search/searchEndpoints.ts"
 import * as Searches from "#src/features/search/Searches.ts"
+import * as OwnSessions from "#src/features/sessions/ownSessions.ts"
 import * as OwnStage from "#src/features/usage/own/stage.ts"
 import * as ConversationRoutes from "#src/inference/conversations/conversationRoutes.ts"
 import * as ConversationTargetTests from "#src/inference/conversations/ensembles/ConversationTargetTests.ts"
@@ -23,6 +24,7 @@ import * as ConversationServices from "#src/inference/conversations/Conversation
 import * as FramedAgentCalls from "#src/inference/sockets/FramedAgentCalls.ts"
 import * as FramedOwnCalls from "#src/inference/sockets/FramedOwnCalls.ts"
 import * as Sockets from "#src/inference/sockets/Sockets.ts"
+import * as ModelReads from "#src/inference/models/ModelReads.ts"
 import * as ConnectionMarks from "#src/inference/lane/ConnectionMarks.ts"
 import * as Live from "#src/inference/lane/live/Live.ts"
 import * as Admission from "#src/inference/lane/services/Admission.ts"
@@ -46,7 +48,7 @@ const stages = Effect.all([
 ])
 
 const routes = ({ metricsAccess }: Values) => Effect.all([
-  OneShots.routes, ConversationRoutes.routes, SessionLeases.routes, Sockets.routes, ResponsesHttp.routes, ResponsesConversationRoutes.routes, SearchEndpoints.routes, MetricsHttp.routes(metricsAccess)
+  OneShots.routes, ConversationRoutes.routes, SessionLeases.routes, Sockets.routes, ResponsesHttp.routes, ResponsesConversationRoutes.routes, SearchEndpoints.routes, ModelReads.routes, OwnSessions.routes, MetricsHttp.routes(metricsAccess)
 ])
 
 export const layer = (settings: Values) =>

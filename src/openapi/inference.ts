@@ -165,6 +165,13 @@ const generatePath = [
   { ...inPath("method", "What to do.", "generateContent"), schema: { type: "string", enum: ["generateContent", "streamGenerateContent", "countTokens"] } }
 ]
 const modelEntry = { id: model, object: "model", created: 1795219200, owned_by: "openai", type: "chat" }
+const modelHealth = (id: string, description: string): Operation => reading(id, "Health of models", description, {
+  object: "list", generated_at: "2026-11-22T12:00:00.000Z", outcomes_known: true, summary: { healthy: 1, degraded: 0, unavailable: 0, unknown: 0 },
+  data: [{
+    id: model, object: "model.health", owned_by: "openai", status: "healthy", available: true, targets: { total: 1, available: 1 }, reason: null, until: null,
+    last_hour: { attempts: 12, successes: 12, failures: 0, success_rate: 1, avg_latency_ms: 840, p95_latency_ms: 1900, last_used_at: "2026-11-22T11:59:58.000Z" }
+  }]
+})
 const modelList = { object: "list", data: [modelEntry] }
 const tags = { models: [{ name: model, model, modified_at: "2026-11-22T12:00:00Z", size: 0 }] }
 const prefix: JsonObject = {
@@ -256,6 +263,14 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   "GET /v1/models": reading("models.list", "Models", "Every model and combo the key may use.", modelList, "ChatError", false, [prefix]),
   "GET /v1/models/:id": reading("models.read", "One model", "An id with slashes may stand as it is or percent-encoded.", modelEntry, "ChatError", true, [inPath("id", "Model id.", model)]),
+  "GET /v1/models/health": modelHealth("models.health", "Which models the key may use can be called now, and how calls of the last hour ended."),
+  "GET /api/v1/models/health": modelHealth("models.healthBelowApi", "As GET /v1/models/health."),
+  "GET /v1/combos": reading("combos.ofKey", "Combos of the key", "The combos that the key may use, with how many of their targets can be called now.", {
+    object: "list", data: [{ id: "fast", object: "combo", created: 1795219200, strategy: "priority", context_length: null, available: true, targets: { total: 2, available: 1 }, reason: "model-cooldown", until: "2026-11-22T12:00:30.000Z" }]
+  }),
+  "GET /v1/me/sessions": reading("sessions.own", "Sessions of the key", "The key's own sessions of the last hour: by X-Session-Id on this node, by X-Gateway-Session-Id from the ledger.", {
+    count: 1, sessions: [{ sessionId: "editor-1", createdAt: "2026-11-22T12:00:00.000Z", lastActive: "2026-11-22T12:10:00.000Z", requestCount: 4, ageMs: 660000 }]
+  }),
   "GET /v1/embeddings": reading("models.embeddings", "Embedding models", "The models that embed.", { object: "list", data: [] }),
   "GET /v1/images/generations": reading("models.images", "Image models", "The models that make images.", { object: "list", data: [] }),
   "GET /v1/videos/generations": reading("models.videos", "Video models", "The models that make videos.", { object: "list", data: [] }),

@@ -68,11 +68,6 @@ describe("models", () => {
     expect((await idsOf("/v1/embeddings")).filter((id) => id.startsWith("kind-"))).toEqual(["kind-embeddings/m"])
   })
 
-  it("a fixed word of a path is no model id", async () => {
-    const reply = await get("/v1/models/health")
-    expect([reply.status, errorIn(reply)["code"]]).toEqual([404, "unknown_route"])
-  })
-
   it("a custom model's upstreamHeaders go upstream with its calls and with no other", async () => {
     const { operator } = lab.gateway
     const model = { provider: "lab", modelId: "with-headers", upstreamHeaders: { "X-House": "blue" } }
