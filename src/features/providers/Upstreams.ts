@@ -51,11 +51,22 @@ export interface CredentialVerdict {
   readonly method: string | null
 }
 
+/** What an upstream listed when it was asked last. */
+export interface SyncedList {
+  readonly provider: string
+  readonly connectionId: string
+  /** ISO 8601; null on records of older releases. */
+  readonly syncedAt: string | null
+  readonly models: ReadonlyArray<UpstreamModel>
+}
+
 export class Upstreams extends Context.Service<Upstreams, {
   readonly models: (connection: Connection) => Done<ModelList>
   readonly sync: (connection: Connection) => Done<ModelList>
   /** As `sync`, on the gateway's own account; a list that did not change is not stored again. */
   readonly refresh: (connection: Connection) => Effect.Effect<void, Refusal.Refusal | StoreError>
+  /** The lists that are kept, in the order of the connections; `provider`: an id, or null for all. */
+  readonly synced: (provider: string | null) => Effect.Effect<ReadonlyArray<SyncedList>, StoreError>
   readonly validate: (offered: Offered) => Done<CredentialVerdict>
 }>()("gateway/http/Upstreams") {}
 
@@ -64,6 +75,7 @@ const KIND = "synced-models"
 const MODELS_MAX = 2000
 
 const Synced = Schema.Struct({
+  syncedAt: Schema.optionalKey(Schema.String),
   models: Schema.Array(Schema.Struct({
     id: Schema.String, name: Schema.NullOr(Schema.String), contextWindow: Schema.optionalKey(Schema.Int), maxOutputTokens: Schema.optionalKey(Schema.Int)
   }))
@@ -156,6 +168,14 @@ export const make = Effect.gen(function*() {
       if (stored._tag === "Some" && printOf(stored.value.models) === printOf(models)) return
       // The operator may have deleted it while its upstream was asked.
       if (configuration.current().connectionById.has(connection.id)) yield* keep(connection, models)
+    }),
+    synced: Effect.fn("Upstreams.synced")(function*(provider) {
+      const kept = yield* documents.list(KIND)
+      return configuration.current().connections.flatMap((connection): ReadonlyArray<SyncedList> => {
+        if (provider !== null && connection.provider !== provider) return []
+        const list = readSynced(kept.get(connection.id))
+        return list._tag === "None" ? [] : [{ provider: nameOf(connection), connectionId: connection.id, syncedAt: list.value.syncedAt ?? null, models: list.value.models }]
+      })
     }),
     validate: Effect.fn("Upstreams.validate")(function*(offered) {
       const { apiKey, baseUrl, provider, validationModelId, ...data } = offered

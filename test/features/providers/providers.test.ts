@@ -303,4 +303,24 @@ describe("provider nodes", () => {
     const catalog = at((yield* get("/api/models/catalog")).json, "catalog", "local", "models") as ReadonlyArray<{ id: string }>
     assert.deepStrictEqual(catalog.map((model) => model.id), ["local/m-1"])
   }))
+
+  it.effect("what upstreams listed is shown by connection, of all providers or of one", () => Effect.gen(function*() {
+    const { ask, cookie, create, get, post } = yield* signedIn
+    const nodeId = String(at((yield* post("/api/provider-nodes", node)).json, "node", "id"))
+    const [own, other, unasked] = [idOf(yield* create({ provider: nodeId, apiKey: undefined })), idOf(yield* create()), idOf(yield* create())]
+    for (const id of [own, other]) yield* post(`/api/providers/${id}/sync-models`)
+    const read = (query = "") => Effect.map(get(`/api/synced-available-models${query}`), ({ json }) =>
+      (at(json, "lists") as ReadonlyArray<{ provider: string; connectionId: string; syncedAt: string; models: unknown }>))
+    const all = yield* read()
+    assert.deepStrictEqual(all.map(({ connectionId, models, provider }) => [provider, connectionId, models]).sort(), [
+      ["local", own, [{ id: "m-1", name: null }]], ["openai", other, [{ id: "m-1", name: null }]]
+    ].sort())
+    assert.isTrue(all.every(({ syncedAt }) => !Number.isNaN(Date.parse(syncedAt))))
+    assert.notInclude(JSON.stringify(all), unasked)
+    for (const name of ["local", nodeId]) assert.deepStrictEqual((yield* read(`?provider=${name}`)).map(({ connectionId }) => connectionId), [own])
+    assert.deepStrictEqual(yield* read("?provider=nobody"), [])
+    yield* ask(`/api/providers/${own}`, { method: "DELETE", cookie })
+    assert.deepStrictEqual((yield* read()).map(({ connectionId }) => connectionId), [other])
+    assert.strictEqual((yield* get(`/api/synced-available-models?provider=${"x".repeat(121)}`)).status, 400)
+  }))
 })

@@ -42,12 +42,29 @@ const CatalogModel = Schema.Struct({
 })
 export interface CatalogModel extends Schema.Schema.Type<typeof CatalogModel> {}
 
+const Synced = Schema.Struct({
+  lists: Schema.Array(Schema.Struct({
+    provider: Schema.String,
+    connectionId: Schema.String,
+    syncedAt: Schema.NullOr(Schema.String),
+    models: Schema.Array(Schema.Struct({
+      id: Schema.String,
+      name: Schema.NullOr(Schema.String),
+      /** Tokens; absent when the upstream does not say. */
+      contextWindow: opt(Schema.Int),
+      maxOutputTokens: opt(Schema.Int)
+    }))
+  }))
+})
+
 /** Model aliases and the catalogue. */
 export const ModelsGroup = HttpApiGroup.make("models").add(
   HttpApiEndpoint.get("aliases", "/api/models/alias", {
     query: { alias: opt(alias) },
     success: [HttpApiSchema.WithHeaders(Schema.Union([Aliases, Resolved]), versionHeader)]
   }).annotate(Access, reads).annotate(OpenApi.Summary, "All aliases, or what one id resolves to"),
+  HttpApiEndpoint.get("synced", "/api/synced-available-models", { query: { provider: opt(text(1, 120)) }, success: Synced })
+    .annotate(Access, reads).annotate(OpenApi.Summary, "What upstreams listed when their models were synchronised last, by connection"),
   HttpApiEndpoint.put("setAlias", "/api/models/alias", setAlias)
     .annotate(Access, writes).annotate(OpenApi.Summary, "Set an alias"),
   HttpApiEndpoint.post("postAlias", "/api/models/alias", setAlias)

@@ -10,8 +10,10 @@ import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { catalogView } from "#src/routing/models/catalogView.ts"
 import { managementCatalog } from "#src/routing/models/modelCatalog.ts"
+import { knownProvider } from "#src/management/knownProvider.ts"
 import { resolveModel } from "#src/routing/models/resolveModel.ts"
 import { ModelsGroup } from "./api.ts"
+import { Upstreams } from "#src/features/providers/Upstreams.ts"
 import * as Surface from "#src/management/Surface.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 
@@ -27,6 +29,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ModelsGroup), "models", E
   const configuration = yield* Configuration
   const documents = yield* DocumentStore
   const flags = yield* Flags
+  const upstreams = yield* Upstreams
 
   const catalogVersion = () => String(configuration.current().version)
   const versioned = <A>(body: A) => HttpApiSchema.withHeaders({ body, headers: { "x-model-catalog-version": catalogVersion() } })
@@ -85,6 +88,8 @@ export const layer = HttpApiBuilder.group(Surface.make(ModelsGroup), "models", E
     aliases: ({ query }) => query.alias === undefined
       ? Effect.sync(() => versioned({ aliases: aliases(), catalogVersion: catalogVersion() }))
       : Effect.map(resolve(query.alias), versioned),
+    synced: ({ query: { provider } }) => answer(Effect.map(
+      upstreams.synced(provider === undefined ? null : knownProvider(configuration.current(), provider) ?? provider), (lists) => ({ lists }))),
     setAlias: ({ payload }) => setAlias(payload),
     postAlias: ({ payload }) => setAlias(payload),
     removeAlias: ({ query }) => answer(remove(query.alias)),
