@@ -4,6 +4,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
 import type { RouteRule } from "#schemas/api/RouteTable.ts"
 import * as Dashboard from "#src/features/dashboard/Dashboard.ts"
+import * as Description from "#src/features/docs/Description.ts"
 import * as Docs from "#src/features/docs/Docs.ts"
 import * as Hello from "#src/features/welcome/Hello.ts"
 import * as Welcome from "#src/features/welcome/Welcome.ts"
@@ -33,18 +34,21 @@ const kit = PasswordGate.layer.pipe(
 /** Which fields of which records act. */
 export const acting = Feature.parts(features, "acting").flat()
 
-const assembled = Layer.sync(Assembled, () => ({ routes: managementRoutes(), acting, degradation: Feature.parts(features, "degradation").flat() }))
+const description = async () => (await import("#src/openapi/document.ts")).document()
+
+const assembled = Layer.sync(Assembled, () => ({ description, routes: managementRoutes(), acting, degradation: Feature.parts(features, "degradation").flat() }))
 
 /** `otherRoutes`: routes of other surfaces on the same router, so that their paths answer 405 for a wrong method. */
 export const layer = (otherRoutes: ReadonlyArray<RouteRule> = []) => Layer.mergeAll(
   HttpApiBuilder.layer(ManagementApi),
-  Docs.layer(ManagementApi, async () => (await import("#src/openapi/document.ts")).document()),
+  Docs.layer(ManagementApi),
   Welcome.layer,
   Dashboard.layer,
   Hello.layer,
   Unrouted.layer([...routes(), ...otherRoutes])
 ).pipe(
   Layer.provide(Feature.merged(Feature.parts(features, "handlers"))),
+  Layer.provide(Description.layer),
   Layer.provide(Authentication.layer),
   Layer.provide(kit),
   Layer.provide(assembled)

@@ -11,4 +11,6 @@ export class Assembled extends Context.Service<Assembled, {
   readonly acting: ReadonlyArray<Table>
   /** What every feature does while something that it depends on fails. */
   readonly degradation: ReadonlyArray<DegradationRow>
+  /** The description of the whole HTTP surface, OpenAPI 3.1; made when it is first asked for. */
+  readonly description: () => Promise<Readonly<Record<string, unknown>>>
 }>()("gateway/management/Assembled") {}

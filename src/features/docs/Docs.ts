@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import { anyone } from "#schemas/api/Access.ts"
 import type { RouteRule } from "#schemas/api/RouteTable.ts"
+import { Description } from "./Description.ts"
 
 export const routes: ReadonlyArray<RouteRule> = [
   { method: "GET", path: "/openapi.json", group: "docs", endpoint: "openapi", access: anyone },
@@ -20,20 +21,16 @@ export const routes: ReadonlyArray<RouteRule> = [
 const pagePolicy = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src 'self' data: blob:; "
   + "font-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-/** `load`: the whole description, at the first request. The viewer's script is 3 MB, and most gateways are never asked for it. */
-export const layer = <Id extends string, Groups extends HttpApiGroup.Constraint>(
-  api: HttpApi.HttpApi<Id, Groups>,
-  load: () => Promise<Readonly<Record<string, unknown>>>
-) =>
+/** The viewer's script is 3 MB, and most gateways are never asked for it. */
+export const layer = <Id extends string, Groups extends HttpApiGroup.Constraint>(api: HttpApi.HttpApi<Id, Groups>) =>
   HttpRouter.use(Effect.fnUntraced(function*(router) {
     const scope = yield* Effect.scope
-    const described = Effect.promise(load).pipe(Effect.map((document) => ({ ...document, servers: [{ url: "/", description: "This gateway" }] })))
-    const spec = yield* Effect.cached(Effect.map(described, (document) => HttpServerResponse.jsonUnsafe(document)))
+    const { document: described, reply } = yield* Description
     const page = yield* Effect.cached(Effect.flatMap(described, (document) => {
       const whole = api.annotate(OpenApi.Transform, () => ({ ...document }))
       const viewer = HttpApiScalar.layer(whole, { path: "/docs", scalar: { withDefaultFonts: false, defaultOpenAllTags: false } })
       return HttpRouter.toHttpEffect(viewer).pipe(Effect.provideService(Scope.Scope, scope))
     }))
-    yield* router.add("GET", "/openapi.json", spec)
+    yield* router.add("GET", "/openapi.json", reply)
     yield* router.add("GET", "/docs", Effect.map(Effect.flatten(page), HttpServerResponse.setHeader("content-security-policy", pagePolicy)))
   })).pipe(Layer.orDie)

@@ -8,6 +8,7 @@ import * as Stream from "effect/Stream"
 import { Limits } from "#actors/limits/ports/Limits.ts"
 import { Keys } from "#actors/ports/Keys.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
+import { hasTag } from "#schemas/api/entityTag.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { EnvironmentKeys } from "#src/inference/ports/EnvironmentKeys.ts"
@@ -100,7 +101,7 @@ export const layer = HttpApiBuilder.group(Surface.make(FilesGroup), "files", Eff
       // A client chose type and bytes: a browser must never run them as a page of the gateway.
       "content-security-policy": "sandbox; default-src 'none'"
     }
-    if (Range.hasTag(asked["if-none-match"], etag)) return HttpServerResponse.empty({ status: 304, headers })
+    if (hasTag(asked["if-none-match"], etag)) return HttpServerResponse.empty({ status: 304, headers })
     // Only the length goes out: no byte is read for it, and a range is one of GET's.
     if (method === "HEAD") return HttpServerResponse.stream(Stream.empty, { contentType: record.contentType, contentLength: record.bytes, headers })
     const ifRange = asked["if-range"]

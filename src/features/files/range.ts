@@ -15,7 +15,3 @@ export const of = (header: string | undefined, size: number): ByteRange | "whole
   if (to !== "" && Number(to) < first) return "whole"
   return first >= size ? "none" : { first, last: to === "" ? size - 1 : Math.min(Number(to), size - 1) }
 }
-
-/** If-None-Match names the tag: alone, in a list, as a weak one, or all tags by `*`. */
-export const hasTag = (header: string | undefined, etag: string): boolean =>
-  header !== undefined && (header.trim() === "*" || [...header.matchAll(/"[^"]*"/g)].some(([tag]) => tag === etag))

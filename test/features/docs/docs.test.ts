@@ -30,3 +30,28 @@ describe("the API description", () => {
     assert.notMatch(page.text, /<script[^>]+src=/)
   }))
 })
+
+describe("the description for tools", () => {
+  it.effect("has a tag: whoever has the text gets 304, whoever has another the text", () => Effect.gen(function*() {
+    const { ask, login } = yield* Management.make()
+    const cookie = yield* login()
+    const first = yield* ask("/api/openapi/spec", { cookie })
+    const etag = first.headers.get("etag") ?? ""
+    assert.deepStrictEqual([first.status, first.headers.get("cache-control")], [200, "no-cache"])
+    assert.match(etag, /^"[0-9a-f]{64}"$/)
+    assert.strictEqual(first.text, (yield* ask("/openapi.json")).text)
+    for (const given of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+      const again = yield* ask("/api/openapi/spec", { cookie, headers: { "if-none-match": given } })
+      assert.deepStrictEqual([given, again.status, again.text, again.headers.get("etag")], [given, 304, "", etag])
+    }
+    assert.strictEqual((yield* ask("/openapi.json", { headers: { "if-none-match": etag } })).status, 304)
+    assert.strictEqual((yield* ask("/api/openapi/spec", { cookie, headers: { "if-none-match": "\"other\"" } })).text, first.text)
+  }))
+
+  it.effect("is for operators, as the rest below /api", () => Effect.gen(function*() {
+    const { ask, login } = yield* Management.make()
+    yield* login()
+    assert.strictEqual((yield* ask("/api/openapi/spec")).status, 401)
+    assert.strictEqual((yield* ask("/openapi.json")).status, 200)
+  }))
+})
