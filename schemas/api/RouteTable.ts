@@ -22,7 +22,7 @@ export interface RouteTable {
 
 /** Documented paths that are not built yet and have the form of a path with a parameter: a fixed word is never read as an id. */
 export const reservedPaths: ReadonlySet<string> = new Set([
-  "/api/usage/provider-limits", "/api/usage/proxy-logs", "/api/usage/utilization"
+  "/api/usage/proxy-logs"
 ])
 
 /** Anchored pattern of a path: literal segments byte for byte, parameters one segment without escapes. */

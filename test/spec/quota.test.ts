@@ -185,6 +185,40 @@ describe("quota views", () => {
     expect((await operator.raw("GET", "/api/usage/quota?provider=")).status).toBe(400)
   })
 
+  it("show every window of a connection with the operator's own bounds, and how much was left over a range", async () => {
+    const { answer, ask, ids, meet, prefix } = await pool(session(0.2, 24 * hour), {})
+    await meet()
+    const { operator } = lab.gateway
+    interface Limits { readonly autoRefresh: unknown; readonly connections: ReadonlyArray<Record<string, unknown>> }
+    const limits = (query: string) => operator.call<Limits>("GET", `/api/usage/provider-limits?${query}`)
+    await operator.changeConnection(ids[1] ?? "", { rateLimitOverrides: { rpm: 40 }, maxConcurrent: 3 })
+    const { autoRefresh, connections } = await limits(`provider=${prefix}`)
+    expect(autoRefresh).toEqual({ enabled: false, intervalSeconds: null })
+    expect(connections).toEqual([
+      { connectionId: ids[0], name: `${prefix}-0`, provider: prefix, plan: null, isActive: true, quotas: { "5h": expect.objectContaining({ remainingPercentage: 80, status: "ok" }) }, overrides: {}, maxConcurrent: null },
+      { connectionId: ids[1], name: `${prefix}-1`, provider: prefix, plan: null, isActive: true, quotas: {}, overrides: { rpm: 40 }, maxConcurrent: 3 }
+    ])
+    expect((await limits(`connectionId=${ids[1]}`)).connections.map(({ connectionId }) => connectionId)).toEqual([ids[1]])
+    await operator.call("PATCH", "/api/settings", { autoRefreshProviderQuota: true, autoRefreshProviderQuotaInterval: 600 })
+    expect((await limits(`provider=${prefix}`)).autoRefresh).toEqual({ enabled: true, intervalSeconds: 600 })
+    await operator.call("PATCH", "/api/settings", { autoRefreshProviderQuota: false })
+
+    interface Use { readonly bucketMs: number; readonly complete: boolean; readonly series: ReadonlyArray<{ readonly connectionId: string; readonly points: ReadonlyArray<unknown> }> }
+    const use = (query: string) => operator.call<Use>("GET", `/api/usage/utilization?provider=${prefix}&${query}`)
+    await eventually(() => snapshots(ids[0] ?? ""), (rows) => rows.length === 1, "the first row")
+    await answer(0, session(1, 24 * hour))
+    await ask()
+    await eventually(() => snapshots(ids[0] ?? ""), (rows) => rows.length === 2, "the second row")
+    const week = await use("range=7d")
+    expect([week.bucketMs, week.complete]).toEqual([4 * hour, true])
+    expect(week.series).toEqual([{ connectionId: ids[0], provider: prefix, window: "5h", model: null, points: [expect.objectContaining({ remainingPercentage: 0, lowestPercentage: 0, isExhausted: true, readings: 2 })] }])
+    expect((await use("")).bucketMs).toBe(hour / 2)
+    expect((await use(`connectionId=${ids[1]}`)).series).toEqual([])
+    await operator.changeConnection(ids[0] ?? "", { quotaVisible: false })
+    expect((await use("range=1h")).series).toEqual([])
+    expect((await operator.raw("GET", "/api/usage/utilization?range=2h")).status).toBe(400)
+  })
+
   it("combo health shows what is left, and where it is heading", async () => {
     const { answer, ask, ids, meet, prefix } = await pool(session(0.2, 24 * hour), {})
     await meet()
