@@ -31,7 +31,7 @@ export const routes = Effect.gen(function*() {
       const rows = yield* store.rows({ apiKeyId: key.id, since: at - hourMs, limit: rowsMax })
       const own = sessionsOf(rows, sessions.list(at).filter(({ keyId }) => keyId === key.id), at)
       // Which connection served them is not the key's to know.
-      return { count: own.count, sessions: own.sessions.map(({ connectionId: _, ...session }) => session) }
+      return { count: own.count, sessions: own.sessions.map(({ connectionId: _connection, ...session }) => session) }
     })
   }])
 })
