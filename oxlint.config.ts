@@ -143,6 +143,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/thinkingBudget": feature("thinkingBudget", ["settings"]),
   "src/features/signatures": feature("signatures"),
   "src/features/tokens": feature("tokens"),
+  "src/features/translator": feature("translator"),
   "src/features/usage": feature("usage", ["quotas", "sessions"]),
   "src/features/webhooks": feature("webhooks"),
   "src/features/welcome": feature("welcome", ["dashboard"]),

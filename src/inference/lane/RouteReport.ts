@@ -211,6 +211,7 @@ export const views = (report: Report, routers: Routers, now: () => number, accou
       }
     }
   },
+  planned: (model, face) => routers.now().planner.plan(model, face),
   explain: (model, key, face, draft) => {
     const route = (draft === undefined ? routers.now() : routers.withDraft(draft)).route({ model, key, face, session: null, headers: {}, prompt: unknownRequest, now: now(), dry: true })
     const named = ({ executionKey, target }: Candidate) => ({
