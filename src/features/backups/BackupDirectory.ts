@@ -11,7 +11,7 @@ import * as Directories from "#src/platform/structures/directories.ts"
 import { isAlive } from "#src/platform/structures/processes.ts"
 import { type ArchiveError, ofThrown } from "./archive/ArchiveError.ts"
 
-export const Reason = Schema.Literals(["manual", "pre-restore", "pre-import"])
+export const Reason = Schema.Literals(["manual", "scheduled", "pre-restore", "pre-import"])
 export type Reason = typeof Reason.Type
 
 export interface Backup {
@@ -25,7 +25,7 @@ export interface Backup {
 }
 
 /** `<UTC time in ms>-<reason>-<random>`. */
-const named = /^gateway-backup-((\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z-(manual|pre-restore|pre-import)-[0-9a-f]{8})\.gwb$/
+const named = /^gateway-backup-((\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z-(manual|scheduled|pre-restore|pre-import)-[0-9a-f]{8})\.gwb$/
 
 export const stampOf = (at: number): string => new Date(at).toISOString().replace(/[-:.]/g, "")
 

@@ -52,6 +52,8 @@ export class Backups extends Context.Service<Backups, {
   readonly restore: (id: string) => Effect.Effect<Restored, Failure>
   /** Keeps the newest ones; of the others, those younger than so many ms. Answers how many went. */
   readonly clean: (keepLatest: number, youngerMs: number) => Effect.Effect<number, ArchiveError>
+  /** Keeps the newest scheduled ones, and all others. Answers how many went. */
+  readonly cleanScheduled: (keepLatest: number) => Effect.Effect<number, ArchiveError>
   /** Writes an archive to a file that goes with the scope. */
   readonly write: (contents: Header.Contents, passphrase: Redacted.Redacted<string> | null) => Effect.Effect<string, Failure, Scope.Scope>
   /** A place for an upload; what lies there goes with the scope. */
@@ -188,6 +190,11 @@ export const make = Effect.fnUntraced(function*(dataDir: string) {
     clean: Effect.fn("Backups.clean")(function*(keepLatest: number, youngerMs: number) {
       const now = yield* Clock.currentTimeMillis
       const gone = (yield* directory.list).slice(keepLatest).filter(({ at }) => at <= now - youngerMs)
+      yield* Effect.forEach(gone, directory.remove, { discard: true })
+      return gone.length
+    }),
+    cleanScheduled: Effect.fn("Backups.cleanScheduled")(function*(keepLatest: number) {
+      const gone = (yield* directory.list).filter(({ reason }) => reason === "scheduled").slice(keepLatest)
       yield* Effect.forEach(gone, directory.remove, { discard: true })
       return gone.length
     }),

@@ -8,6 +8,7 @@ import * as Backups from "./Backups.ts"
 import { degradation } from "./degradation.ts"
 import * as Http from "./http.ts"
 import * as PostgresBackupRecords from "./PostgresBackupRecords.ts"
+import * as ScheduledBackups from "./schedule/ScheduledBackups.ts"
 import * as Storage from "./Storage.ts"
 
 export const backups = Feature.make({
@@ -18,5 +19,5 @@ export const backups = Feature.make({
   degradation,
   services: ({ auditDays, dataDir, databaseUrl, usageDays }) => Storage.layer({
     auditDays, usageDays, dataDir: path.resolve(dataDir), dbPath: databaseUrl === null ? Pglite.directoryIn(dataDir) : null
-  }).pipe(Layer.provideMerge(Backups.layer({ dataDir })))
+  }).pipe(Layer.merge(Layer.provide(ScheduledBackups.loop, ScheduledBackups.layer)), Layer.provideMerge(Backups.layer({ dataDir })))
 })

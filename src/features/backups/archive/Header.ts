@@ -31,7 +31,7 @@ export const Header = Schema.Struct({
   gateway: Schema.String,
   /** ISO 8601. */
   createdAt: Schema.String,
-  /** Why it was made: `manual`, `pre-restore`, `pre-import` or `export`. */
+  /** Why it was made: `manual`, `scheduled`, `pre-restore`, `pre-import` or `export`. */
   reason: Schema.String,
   contents: Contents,
   /** Versions of the database's schema that were applied. */
