@@ -108,6 +108,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     "yaml", ...["combos", "keys", "providers", "webhooks"].map((name) => `#src/features/${name}/api.ts`), "#src/features/providers/nodes/api.ts"
   ]),
   "src/features/dashboard": feature("dashboard"),
+  "src/features/database": feature("database", ["backups"]),
   "src/features/docs": feature("docs"),
   "src/features/drills": feature("drills"),
   "src/features/assessment": feature("assessment"),

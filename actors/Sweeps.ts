@@ -9,8 +9,9 @@ import { LeaseRecords } from "#actors/lease/LeaseRecords.ts"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { ClusterStore } from "#actors/ports/Nodes.ts"
 import { Placement } from "#actors/ports/Placement.ts"
-import { AuditStore, SessionStore } from "#actors/ports/Stores.ts"
+import { AuditStore, DocumentStore, SessionStore } from "#actors/ports/Stores.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
+import { databaseSettingsOf, removedBefore, settingKey } from "#schemas/upkeep/DatabaseSettings.ts"
 
 export interface Sweep {
   readonly loop: "sweep/nodes and changes" | "sweep/sessions" | "sweep/usage" | "sweep/audit log" | "sweep/lease changes" | "sweep/webhooks" | "sweep/responses" | "sweep/call bodies" | "sweep/agent tasks" | "sweep/files" | "sweep/file bytes" | "sweep/batches" | "sweep/memories"
@@ -32,7 +33,7 @@ const FIRST_AFTER_MS = 30_000
 const dayMs = 86_400_000
 
 export interface Options {
-  /** Days that ledger rows are kept; 0 = for ever. */
+  /** Days that ledger rows are kept, unless the setting `database` says otherwise; 0 = for ever. */
   readonly usageDays: number
   /** Days that the audit log and the changes of leases are kept; 0 = for ever. */
   readonly auditDays: number
@@ -61,16 +62,24 @@ export const loop = (sweep: Sweep, firstAfterMs: number): Effect.Effect<void> =>
 export const layer = (options: Options) => Layer.effectDiscard(Effect.gen(function*() {
   const placement = yield* Placement
   const cluster = yield* ClusterStore
+  const documents = yield* DocumentStore
   const sessions = yield* SessionStore
   const usage = yield* UsageStore
   const audit = yield* AuditStore
   const leases = yield* LeaseRecords
   const older = <E extends { readonly message: string }>(loop: Sweep["loop"], name: string, days: number, remove: (before: number) => Effect.Effect<number, E>): ReadonlyArray<Sweep> =>
     days === 0 ? [] : [{ loop, name, everyMs: 3_600_000, run: Effect.flatMap(Clock.currentTimeMillis, (now) => remove(now - days * dayMs)) }]
+  /** The setting is read at each run: a change needs no start. */
+  const usageSweep = Effect.gen(function*() {
+    const now = yield* Clock.currentTimeMillis
+    const { retention } = databaseSettingsOf(yield* documents.get("setting", settingKey))
+    const before = removedBefore(retention, retention.usageHistory ?? options.usageDays, now)
+    return before === null ? 0 : yield* usage.removeBefore(before)
+  })
   const sweeps: ReadonlyArray<Sweep> = [
     { loop: "sweep/nodes and changes", name: "nodes and changes", everyMs: 60_000, run: cluster.prune(CHANGES_KEPT, NODE_FORGOTTEN_MS) },
     { loop: "sweep/sessions", name: "sessions", everyMs: 3_600_000, run: Effect.flatMap(Clock.currentTimeMillis, sessions.removeExpired) },
-    ...older("sweep/usage", "usage", options.usageDays, usage.removeBefore),
+    { loop: "sweep/usage", name: "usage", everyMs: 3_600_000, run: usageSweep },
     ...older("sweep/audit log", "audit log", options.auditDays, audit.removeBefore),
     ...older("sweep/lease changes", "lease changes", options.auditDays, leases.removeBefore)
   ]

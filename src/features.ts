@@ -14,6 +14,7 @@ import { compliance } from "#src/features/compliance/feature.ts"
 import { compression } from "#src/features/compression/feature.ts"
 import { dashboard } from "#src/features/dashboard/feature.ts"
 import { docs } from "#src/features/docs/feature.ts"
+import { database } from "#src/features/database/feature.ts"
 import { drills } from "#src/features/drills/feature.ts"
 import { configFile } from "#src/features/configFile/feature.ts"
 import { assessment } from "#src/features/assessment/feature.ts"
@@ -55,5 +56,5 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 export const features = [
   auth, oidc, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, compression, addresses, proxies, guardrails, flags,
   limits, usage, bodies, quotas, health, capabilities, nodes, resilience, drills, routing, evals, assessment, cache, webhooks, compliance, leases, sessions,
-  signatures, reasoning, memory, live, responses, mcp, mcpServers, a2a, files, batches, search, cliTools, cloudAgents, configFile, backups, purges, docs, translator, dashboard
+  signatures, reasoning, memory, live, responses, mcp, mcpServers, a2a, files, batches, search, cliTools, cloudAgents, configFile, backups, database, purges, docs, translator, dashboard
 ] as const

@@ -14,6 +14,8 @@ import { apiKey } from "#src/features/keys/acting.ts"
 import { budget, tokenLimit } from "#src/features/limits/acting.ts"
 import { connection, customModel, interceptionRules, node, paramFilters } from "#src/features/providers/acting.ts"
 import { resilience } from "#src/features/resilience/acting.ts"
+import { database } from "#src/features/database/acting.ts"
+import { DatabaseChange } from "#src/features/database/api.ts"
 import { settings } from "#src/features/settings/acting.ts"
 import { webhook } from "#src/features/webhooks/acting.ts"
 import { BudgetInput, TokenLimitInput } from "#src/features/limits/api.ts"
@@ -89,6 +91,7 @@ const ofProxy = Schema.Struct(proxyFields)
 
 const inputs: ReadonlyArray<readonly [Table, ReadonlyArray<Schema.Top>]> = [
   [settings, [SettingsInput]],
+  [database, [DatabaseChange]],
   [systemPrompt, [SystemPromptSettings]],
   [thinkingBudget, [ThinkingBudgetSettings]],
   [compression, [CompressionChange]],
@@ -227,7 +230,7 @@ const otherThan = (neutral: Schema.Json, field: string): unknown => {
 }
 
 const special: Readonly<Record<string, unknown>> = {
-  mcpTransport: "sse", comboConfigMode: "expert", intentSimpleMaxWords: 7, modelsDevSyncInterval: 3_600, skillsProvider: "skillsmp",
+  mcpTransport: "sse", a2aEvents: 5, callLogs: 5, memoryEntries: 5, frequency: "weekly", comboConfigMode: "expert", intentSimpleMaxWords: 7, modelsDevSyncInterval: 3_600, skillsProvider: "skillsmp",
   streamDefaultMode: "json", globalPriority: 2, dailyQuotaResetHour: 3, iconUrl: "https://icons.test/a.png", dailyQuotaResetTimezone: "Europe/Berlin", isFree: true,
   targetFormat: "claude", preserveOpenAIDeveloperRole: true, upstreamHeaders: { "x-a": "b" }, fetchBackend: "jina", dimensions: "512",
   fallbackCompressionMode: "full", useUpstream429BreakerHints: true, models: { m: { block: ["a"] } }
@@ -257,6 +260,7 @@ describe("a field that does not act", () => {
       [settings, [
         { method: "PATCH", path: "/api/settings", body: {}, read: "/api/settings" }, { method: "PUT", path: "/api/settings", body: {}, read: "/api/settings" }
       ]],
+      [database, [{ method: "PATCH", path: "/api/settings/database", body: {}, read: "/api/settings/database" }]],
       [resilience, [{ method: "PATCH", path: "/api/resilience", body: {}, read: "/api/resilience" }]],
       [apiKey, [
         { method: "PATCH", path: `/api/keys/${key}`, body: {}, read: `/api/keys/${key}` },

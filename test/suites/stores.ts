@@ -14,6 +14,7 @@ import * as CompressionStatisticsStore from "./CompressionStatisticsStore.suite.
 import * as ConnectionStore from "./ConnectionStore.suite.ts"
 import * as ConversationStore from "./ConversationStore.suite.ts"
 import * as CustomModelStore from "./CustomModelStore.suite.ts"
+import * as DatabaseTables from "./DatabaseTables.suite.ts"
 import * as DocumentStore from "./DocumentStore.suite.ts"
 import * as FileRecords from "./FileRecords.suite.ts"
 import * as KeyStore from "./KeyStore.suite.ts"
@@ -48,6 +49,7 @@ export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => 
   ConnectionStore.suite(name, layer())
   ConversationStore.suite(name, layer())
   CustomModelStore.suite(name, layer())
+  DatabaseTables.suite(name, layer())
   DocumentStore.suite(name, layer())
   FileRecords.suite(name, layer())
   KeyStore.suite(name, layer())

@@ -82,6 +82,7 @@ import * as MemoryA2a from "./memoryA2a.ts"
 import * as CallBodies from "#src/features/bodies/CallBodies.ts"
 import { SimulatorFaults } from "#src/platform/configuration/SimulatorFaults.ts"
 import * as MemoryBackups from "./memoryBackups.ts"
+import * as MemoryDatabase from "./memoryDatabase.ts"
 import * as MemoryBodies from "./memoryBodies.ts"
 import * as MemoryBatches from "./memoryBatches.ts"
 import * as MemoryFiles from "./memoryFiles.ts"
@@ -249,6 +250,8 @@ const base = (options: Options, dials: Dials) => {
     })
   )),
     Layer.provideMerge(options.upstream ?? missingPage),
+    Layer.provideMerge(Layer.provide(CompressionStatistics.layer, MemoryCompressionStatistics.layer)),
+    Layer.provideMerge(MemoryDatabase.surface),
     Layer.provideMerge(Guardrails.layer({ threshold: "high", masksCredentials: false })),
     Layer.provideMerge(EffectiveFlags.layer(options.environment ?? {})),
     Layer.provideMerge(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" })),
@@ -256,7 +259,6 @@ const base = (options: Options, dials: Dials) => {
     Layer.provideMerge(Layer.mergeAll(passwords, doubles(dials))),
     Layer.provideMerge(options.stores ?? MemoryStores.layer),
     Layer.provideMerge(Layer.provide(SearchStatistics.layer, MemorySearchStatistics.layer)),
-    Layer.provideMerge(Layer.provide(CompressionStatistics.layer, MemoryCompressionStatistics.layer)),
     Layer.provideMerge(Layer.merge(MemoryMcp.surface, MemoryA2a.surface)),
     Layer.provideMerge(MemoryBatches.surface),
     Layer.provideMerge(Layer.succeed(EnvironmentKeys, new Map())),

@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
+import { databaseSettingsOf, removedBefore, settingKey } from "#schemas/upkeep/DatabaseSettings.ts"
 import type { HeldReading, QuotaReading } from "#src/routing/ports/Quotas.ts"
 import { Quotas } from "#src/routing/ports/Quotas.ts"
 import { QuotaReadings } from "#src/features/quotas/ports/QuotaReadings.ts"
@@ -29,8 +30,7 @@ const finalWrite = "1 second"
 const maxWaiting = 10_000
 /** Windows whose last stored reading is remembered. */
 const maxRemembered = 50_000
-/** How long rows are kept, and how often old ones are removed. */
-const keptMs = 90 * dayMs
+/** How often old rows are removed. */
 const sweepEvery = "6 hours"
 /** Rows older than this hold no window that still runs, but for monthly ones. */
 const restoreMs = 32 * dayMs
@@ -111,10 +111,11 @@ export const make = Effect.gen(function*() {
     Effect.sync(quiet)
   ))
 
-  const sweep = Effect.suspend(() => flags.isOn("GATEWAY_DISABLE_BACKGROUND_SERVICES")
-    ? Effect.void
-    : Effect.asVoid(store.removeBefore(now() - keptMs))
-  ).pipe(Effect.catch((error) => Effect.logWarning(`Old quota snapshots were not removed: ${error.message}`)))
+  const sweep = Effect.suspend(() => {
+    const { retention } = databaseSettingsOf(configuration.current().settings.get(settingKey))
+    const before = removedBefore(retention, retention.quotaSnapshots, now())
+    return before === null || flags.isOn("GATEWAY_DISABLE_BACKGROUND_SERVICES") ? Effect.void : Effect.asVoid(store.removeBefore(before))
+  }).pipe(Effect.catch((error) => Effect.logWarning(`Old quota snapshots were not removed: ${error.message}`)))
   fork(Supervisor.supervised("quota eviction", Effect.delay(sweep, sweepEvery)))
 
   const settings = () => control.settings().quotaPreflight

@@ -31,6 +31,8 @@ export interface Kind<Row> {
   /** What rows that are summed have in common. */
   readonly nameOf: (row: Row) => string
   readonly plus: (known: Row, row: Row) => Row
+  /** Hours of before this time (ms) are removed; null = none. */
+  readonly goneBefore: (now: number) => number | null
 }
 
 export interface HourSums<Row> {
@@ -47,14 +49,14 @@ const writeEveryMs = 1_000
 const readWaitMs = 1_000
 /** Sums that wait for the store; more are not counted, because the store has been away for long. */
 const mostWaiting = 10_000
-/** How long sums are kept, ms. */
-const keepMs = 400 * 24 * HOUR_MS
+/** How long sums are kept where no setting says otherwise, ms. */
+export const KEPT_MS = 400 * 24 * HOUR_MS
 /** How long a batch may be sent again and is known, ms. */
 const knownMs = 24 * HOUR_MS
 /** What is old is looked for at most this often, ms. */
 const sweepEveryMs = HOUR_MS
 
-export const make = Effect.fnUntraced(function*<Row extends { readonly hour: number }>(store: Store<Row>, { loop, nameOf, plus }: Kind<Row>) {
+export const make = Effect.fnUntraced(function*<Row extends { readonly hour: number }>(store: Store<Row>, { goneBefore, loop, nameOf, plus }: Kind<Row>) {
   const clock = yield* Clock.Clock
   const lock = yield* Semaphore.make(1)
   let waiting = new Map<string, Row>()
@@ -82,7 +84,7 @@ export const make = Effect.fnUntraced(function*<Row extends { readonly hour: num
     const now = clock.currentTimeMillisUnsafe()
     if (now - sweptAt < sweepEveryMs) return Effect.void
     sweptAt = now
-    return Effect.ignore(store.removeBefore(now - keepMs, now - knownMs))
+    return Effect.ignore(store.removeBefore(goneBefore(now) ?? 0, now - knownMs))
   })
 
   const rounds = yield* Rounds.make(loop, () => waiting.size > 0 || sending !== null, Duration.millis(writeEveryMs), Effect.andThen(write, sweep))

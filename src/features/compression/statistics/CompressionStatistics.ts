@@ -2,7 +2,9 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Configuration } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
+import { databaseSettingsOf, removedBefore, settingKey } from "#schemas/upkeep/DatabaseSettings.ts"
 import { CompressionSavings } from "#src/inference/ports/CompressionSavings.ts"
 import * as HourSums from "#src/platform/accounting/HourSums.ts"
 import { CompressionStatisticsStore, type CompressionSums, type PartSums } from "./CompressionStatisticsStore.ts"
@@ -12,15 +14,22 @@ export class CompressionStatistics extends Context.Service<CompressionStatistics
   readonly since: (hour: number) => Effect.Effect<ReadonlyArray<PartSums>, StoreError>
 }>()("gateway/features/compression/CompressionStatistics") {}
 
-const savings: HourSums.Kind<CompressionSums> = {
+const savings: Omit<HourSums.Kind<CompressionSums>, "goneBefore"> = {
   loop: "compression statistics",
   nameOf: ({ comboId, engine, hour, mode }) => JSON.stringify([hour, mode, comboId, engine]),
   plus: (a, b) => ({ ...a, requests: a.requests + b.requests, before: a.before + b.before, after: a.after + b.after, fallbacks: a.fallbacks + b.fallbacks })
 }
 
 const make = Effect.gen(function*() {
+  const configuration = yield* Configuration
   const store = yield* CompressionStatisticsStore
-  const sums = yield* HourSums.make(store, savings)
+  const sums = yield* HourSums.make(store, {
+    ...savings,
+    goneBefore: (now) => {
+      const { retention } = databaseSettingsOf(configuration.current().settings.get(settingKey))
+      return removedBefore(retention, retention.compressionAnalytics, now)
+    }
+  })
   return Context.make(CompressionStatistics, { since: (hour) => Effect.andThen(sums.written, store.since(hour)) }).pipe(
     Context.add(CompressionSavings, {
       note: (mode, comboId, { compressedTokens, engines, originalTokens, validationFallback }) => sums.note([

@@ -3,11 +3,12 @@ import * as Crypto from "node:crypto"
 import * as Clock from "effect/Clock"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { databaseSettingsOf, removedBefore, settingKey } from "#schemas/upkeep/DatabaseSettings.ts"
 import { McpAuditStore } from "./McpAuditStore.ts"
 
 const SUMMARY_MAX = 200
-/** Rows are kept this long, ms, and looked at this often. */
-const KEEP_MS = 30 * 86_400_000
+/** Between two looks for old rows, ms. */
 const PRUNE_EVERY_MS = 3_600_000
 
 export interface Noted {
@@ -27,6 +28,7 @@ const hashOf = (input: unknown): string => Crypto.hash("sha256", JSON.stringify(
 
 /** A row that cannot be stored is logged. */
 export const make = Effect.gen(function*() {
+  const configuration = yield* Configuration
   const random = yield* SecureRandom.SecureRandom
   const store = yield* McpAuditStore
   let prunedAt = 0
@@ -38,6 +40,8 @@ export const make = Effect.gen(function*() {
     })
     if (now - prunedAt < PRUNE_EVERY_MS) return
     prunedAt = now
-    yield* store.prune(new Date(now - KEEP_MS).toISOString())
+    const { retention } = databaseSettingsOf(configuration.current().settings.get(settingKey))
+    const before = removedBefore(retention, retention.mcpAudit, now)
+    if (before !== null) yield* store.prune(new Date(before).toISOString())
   }, Effect.catch((error) => Effect.logError(`the audit row of an MCP call was not stored: ${error.message}`)))
 })

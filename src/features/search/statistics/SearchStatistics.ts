@@ -17,6 +17,7 @@ export class SearchStatistics extends Context.Service<SearchStatistics, {
 
 const searches: HourSums.Kind<SearchSums> = {
   loop: "search statistics",
+  goneBefore: (now) => now - HourSums.KEPT_MS,
   nameOf: ({ connectionId, hour, keyId, provider }) => JSON.stringify([hour, keyId, provider, connectionId]),
   plus: (a, b) => ({
     ...a, requests: a.requests + b.requests, attempts: a.attempts + b.attempts, cached: a.cached + b.cached, errors: a.errors + b.errors,

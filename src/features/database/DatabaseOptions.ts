@@ -1,0 +1,7 @@
+/** What the operator set for the database by variables. */
+import * as Context from "effect/Context"
+
+export class DatabaseOptions extends Context.Service<DatabaseOptions, {
+  /** GATEWAY_USAGE_RETENTION_DAYS. */
+  readonly usageDays: number
+}>()("gateway/features/DatabaseOptions") {}

@@ -1,0 +1,10 @@
+/** The upkeep of a database that is not there. */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { DatabaseOptions } from "#src/features/database/DatabaseOptions.ts"
+import { DatabaseTables } from "#src/features/database/DatabaseTables.ts"
+
+export const surface = Layer.merge(
+  Layer.succeed(DatabaseOptions, { usageDays: 365 }),
+  Layer.succeed(DatabaseTables, { sizes: Effect.succeed({ sizeBytes: 0, tables: [] }), analyze: Effect.void, vacuum: Effect.void })
+)
