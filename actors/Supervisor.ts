@@ -113,6 +113,7 @@ export const loops = {
   "sweep/webhooks": fiber("webhooks", STEADY, "old deliveries stay stored"),
   "token refresh": fiber("connections", STEADY, "tokens are renewed by the requests that need them"),
   "scheduled backups": fiber("requests", STEADY, "no backup is made on its schedule"),
+  "database check": task("requests", STEADY, "the schema of the database is not checked"),
   "cooldown records": task("connections", STEADY, "cooldowns and breakers are not stored"),
   "node count": fiber("connections", STEADY, "shares of limits follow the last count of nodes"),
   "cooldown feed": fiber("connections", STEADY, "cooldowns of other nodes are heard of by message only"),

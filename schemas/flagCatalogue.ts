@@ -185,7 +185,7 @@ export const catalogue = [
   flag("PROXY_HEALTH_BLOCKED_RESETS_STREAK", "health", "Blocked Resets Streak", "boolean", null, "false", "info", false,
     "401/403/429 probe resets the failure streak; 5xx stays neutral", "proxies"),
   flag("DB_HEALTHCHECK_STARTUP_DEFERRED_ENABLED", "health", "Deferred DB Check", "boolean", null, "false", "info", false,
-    "Integrity check after listen", "backups")
+    "The schema of the database is checked after the start, and what differs is logged")
 ] as const
 
 export type FlagKey = (typeof catalogue)[number]["key"]

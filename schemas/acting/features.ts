@@ -14,7 +14,6 @@ export const features = {
   agents: feature("Profiles of CLI tools", "Coding agents on the gateway's machine are found and configured when they are asked for; no profile is written by itself."),
   aggregatorBalance: feature("Balances of aggregator nodes", "No balance is read."),
   backgroundTasks: feature("Switches of background work", "Sweeps run in the gateway's processes; GATEWAY_DISABLE_BACKGROUND_SERVICES stops them."),
-  backups: feature("Checks of the schema at start", "The schema is brought to this release when the gateway starts."),
   capabilityChecks: feature("Checks before dispatch", "A model's capabilities are checked by its upstream; only its context window is checked before."),
   cloudSync: feature("Cloud synchronisation", "Nodes share records through Postgres; nothing is synchronised elsewhere.", "/api/sync/cloud", "/api/cloud/auth"),
   compression: feature("Further engines of compression", "The modes are off, lite, standard, rtk and stacked. There are no modes aggressive and ultra, no engines that ask a model, no filters and pipelines of an operator's own, and no shorter answers.", "/api/context/combos"),
@@ -35,7 +34,7 @@ export const features = {
   payloadRules: feature("Payload rules of the gateway", "Texts around the instructions and the thinking of models are settings; no other part of a body is changed by rules.", "/api/settings/payload-rules"),
   toolPolicy: feature("Policy of tools", "Tools are offered and called as clients and models say."),
   tunnels: feature("Tunnels and traffic interception", "No tunnel and no intercepting proxy is started.", "/api/tunnels/cloudflared", "/api/tunnels/ngrok"),
-  upkeep: feature("Further upkeep over the API", "Calls are rows of the ledger, as the usage history is, and are never summed up. The process log and the variables are the operator's.", "/api/settings/purge-logs", "/api/system/env/repair"),
+  upkeep: feature("Further upkeep over the API", "Calls are rows of the ledger, as the usage history is, and are never summed up. The process log and the variables are the operator's.", "/api/system/env/repair"),
   vendorClients: feature("Behaviour of single vendors and clients", "No traffic is shaped after a vendor's own client, and no free tier is rotated.")
 } as const satisfies Readonly<Record<string, ActingFeature>>
 

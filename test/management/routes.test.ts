@@ -45,7 +45,7 @@ describe("the route table", () => {
       "GET /api/usage/call-logs/:id/bodies", "PATCH /api/keys/:id", "PATCH /api/settings/database", "POST /api/acp/agents",
       "POST /api/admin/concurrency", "POST /api/cli-tools/apply", "POST /api/cli-tools/backups", "POST /api/cli-tools/codex-settings",
       "POST /api/cli-tools/gemini-settings", "POST /api/cli-tools/pi-settings", "POST /api/cli-tools/qwen-settings", "POST /api/cli/tokens",
-      "POST /api/db-backups", "POST /api/db-backups/import", "POST /api/keys", "POST /api/keys/:id/regenerate", "POST /api/policies",
+      "POST /api/db-backups", "POST /api/db-backups/import", "POST /api/db/health", "POST /api/keys", "POST /api/keys/:id/regenerate", "POST /api/policies",
       "POST /api/restart", "POST /api/settings/database/refresh-stats", "POST /api/settings/database/vacuum", "POST /api/settings/require-login",
       "POST /api/shutdown", "PUT /api/db-backups", "PUT /api/settings/feature-flags", "PUT /api/settings/ip-filter",
       "PUT /api/settings/require-login", "PUT /v1/accounts/:id/limits", "PUT /v1/providers/:id/limits"

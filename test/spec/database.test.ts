@@ -1,6 +1,7 @@
 /** Database settings and the database's upkeep over HTTP. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as SqlClient from "effect/sql/SqlClient"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import { type InProcess, inProcess } from "#test/support/gateway.ts"
@@ -119,5 +120,22 @@ describe("the upkeep of the database", () => {
     expect(swept.sizeBytes).toBeGreaterThan(1_000_000)
     const audit = await gateway.operator.call<ReadonlyArray<{ action: string }>>("GET", "/api/compliance/audit-log?resourceType=database")
     expect(audit.map(({ action }) => action)).toEqual(["database.vacuumed", "database.analyzed"])
+  })
+})
+
+describe("the schema of the database", () => {
+  it("is checked and mended over HTTP", async () => {
+    const PATH_OF_HEALTH = "/api/db/health"
+    const healthy = await gateway.operator.call<{ parts: number }>("GET", PATH_OF_HEALTH)
+    expect(healthy).toEqual({ status: "healthy", parts: healthy.parts, drift: [] })
+    const sql = Context.get(gateway.services(), SqlClient.SqlClient)
+    await Effect.runPromise(sql.unsafe("DROP INDEX compression_hours_hour"))
+    const lost = { kind: "index", table: "compression_hours", name: "compression_hours_hour", problem: "missing", repairable: true }
+    expect(await gateway.operator.call("GET", PATH_OF_HEALTH)).toEqual({ status: "drifted", parts: healthy.parts, drift: [lost] })
+    expect(await gateway.operator.call("POST", PATH_OF_HEALTH)).toEqual({ status: "healthy", parts: healthy.parts, drift: [], repaired: [lost], failed: [] })
+    expect(await gateway.operator.call("GET", PATH_OF_HEALTH)).toMatchObject({ status: "healthy" })
+    const [entry] = await gateway.operator.call<ReadonlyArray<unknown>>("GET", "/api/compliance/audit-log?action=database.repaired")
+    expect(entry).toMatchObject({ status: "success", details: { repaired: ["index compression_hours.compression_hours_hour"] } })
+    expect((await Http.send(gateway.url, { method: "POST", path: PATH_OF_HEALTH })).status).toBe(401)
   })
 })

@@ -7,13 +7,20 @@ import { DatabaseOptions } from "./DatabaseOptions.ts"
 import { degradation } from "./degradation.ts"
 import * as Http from "./http.ts"
 import * as PostgresDatabaseTables from "./PostgresDatabaseTables.ts"
+import { SchemaGroup } from "./schema/api.ts"
+import * as SchemaHttp from "./schema/http.ts"
+import * as PostgresSchemaCheck from "./schema/PostgresSchemaCheck.ts"
+import * as StartCheck from "./schema/startCheck.ts"
 
 export const database = Feature.make({
   name: "database",
-  groups: [DatabaseGroup],
-  handlers: Http.layer,
+  groups: [DatabaseGroup, SchemaGroup],
+  handlers: Layer.merge(Http.layer, SchemaHttp.layer),
   acting: [Acting.database],
   degradation,
   stores: PostgresDatabaseTables.layer,
-  services: ({ usageDays }) => Layer.succeed(DatabaseOptions, { usageDays })
+  services: ({ usageDays }) => Layer.merge(
+    Layer.succeed(DatabaseOptions, { usageDays }),
+    Layer.provideMerge(StartCheck.layer, PostgresSchemaCheck.layer)
+  )
 })

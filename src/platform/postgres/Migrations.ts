@@ -31,7 +31,11 @@ export interface Status {
 export type Versions = Readonly<Record<string, Effect.Effect<unknown, SqlError, SqlClient.SqlClient>>>
 
 /** The schema is at this release: a store's layer asks for it, so that no query runs before the migrations. */
-export class Migrated extends Context.Service<Migrated, { readonly applied: ReadonlyArray<Version> }>()("gateway/postgres/Migrated") {}
+export class Migrated extends Context.Service<Migrated, {
+  readonly applied: ReadonlyArray<Version>
+  /** Makes everything of this release in the schema that stands first in the search path, which must be empty. */
+  readonly build: Effect.Effect<void, SqlError, SqlClient.SqlClient>
+}>()("gateway/postgres/Migrated") {}
 
 export interface Migrations {
   /** Brings the schema to this release; answers what it did. Safe to call from every node at once. */
@@ -44,6 +48,10 @@ export interface Migrations {
 
 export const make = (versions: Versions): Migrations => {
   const loader = Migrator.fromRecord(versions)
+
+  const build = Effect.forEach(
+    Object.keys(versions).sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10)), (name) => versions[name] ?? Effect.void, { discard: true }
+  )
 
   const tableExists = Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
@@ -85,5 +93,5 @@ export const make = (versions: Versions): Migrations => {
     ? Effect.void
     : Effect.logWarning(`The database was migrated by a newer release (${unknown.map(({ name }) => name).join(", ")}): start that release, or restore the backup from before.`))
 
-  return { run, status, layer: Layer.effect(Migrated, Effect.map(Effect.tap(run, () => tellNewer), (applied) => ({ applied }))) }
+  return { run, status, layer: Layer.effect(Migrated, Effect.map(Effect.tap(run, () => tellNewer), (applied) => ({ applied, build }))) }
 }
