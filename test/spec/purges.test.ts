@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { UsageStore } from "#actors/ports/UsageStore.ts"
 import { QuotaStore } from "#src/features/quotas/ports/QuotaStore.ts"
 import * as Http from "#test/support/http.ts"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
@@ -15,6 +16,33 @@ afterAll(() => lab.close())
 
 const purge = (what: string) => lab.gateway.operator.call<{ deleted: number }>("POST", `/api/settings/purge-${what}`)
 const models = async () => (await lab.gateway.rows()).map(({ model }) => model).sort()
+
+describe("a purge of logs", () => {
+  it("takes what is older than it is kept, also while nothing goes by itself, and nothing younger", async () => {
+    const { operator } = lab.gateway
+    const store = Context.get(lab.gateway.services(), UsageStore)
+    await lab.chat({ model: "young" })
+    await operator.settled()
+    const [row] = await lab.gateway.rows()
+    if (row === undefined) throw new Error("no row")
+    const dayMs = 86_400_000
+    const old = (days: number) => ({ ...row, attemptId: `${row.attemptId}-${days}`, startedAt: row.startedAt - days * dayMs })
+    await Effect.runPromise(store.insert([old(39), old(41), old(366)]))
+    await Effect.runPromise(Context.get(lab.gateway.services(), QuotaStore).insert([{
+      provider: "p", connectionId: "gone", model: null, windowKey: "5h", remainingPercentage: 50, isExhausted: false, nextResetAt: null, windowDurationMs: null,
+      rawData: { limit: null, remaining: null, refills: false }, createdAt: Date.now() - 91 * dayMs
+    }]))
+    await operator.call("PATCH", "/api/settings/database", { retention: { usageHistory: 40, autoCleanup: false } })
+    expect(await purge("logs")).toEqual({ deleted: 3 })
+    expect((await lab.gateway.rows()).map(({ startedAt }) => Math.round((row.startedAt - startedAt) / dayMs)).sort()).toEqual([0, 39])
+    const [entry] = await operator.call<ReadonlyArray<unknown>>("GET", "/api/compliance/audit-log?action=compliance.cleanup&limit=1")
+    expect(entry).toMatchObject({ target: "logs", details: { deleted: 3 } })
+    await operator.call("PATCH", "/api/settings/database", { retention: { usageHistory: 0 } })
+    expect(await purge("logs")).toEqual({ deleted: 0 })
+    await purge("request-history")
+    await operator.call("PATCH", "/api/settings/database", { retention: { autoCleanup: true } })
+  })
+})
 
 describe("a purge", () => {
   it("of the request history takes calls and their bodies, and a running request has its row when it ends", async () => {

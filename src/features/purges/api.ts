@@ -16,6 +16,8 @@ export const PurgesGroup = HttpApiGroup.make("purges").add(
     .annotate(Access, administers).annotate(OpenApi.Summary, "Remove the calls of the ledger; those that a limit of their key still counts stay"),
   HttpApiEndpoint.post("detailedLogs", "/api/settings/purge-detailed-logs", { success: Deleted })
     .annotate(Access, administers).annotate(OpenApi.Summary, "Remove the bodies that are kept of calls"),
+  HttpApiEndpoint.post("expired", "/api/settings/purge-logs", { success: Deleted })
+    .annotate(Access, administers).annotate(OpenApi.Summary, "Remove what is older than it is kept: calls, bodies, quota snapshots, audit entries"),
   HttpApiEndpoint.post("quotaSnapshots", "/api/settings/purge-quota-snapshots", { success: Deleted })
     .annotate(Access, administers).annotate(OpenApi.Summary, "Remove quota snapshots; the newest of each window stays")
 ).annotateMerge(OpenApi.annotations({ title: "Purges", description: "Removal of what is recorded of requests, before its time is over." }))

@@ -8,5 +8,5 @@ export const purges = Feature.make({
   name: "purges",
   groups: [PurgesGroup],
   handlers: Http.layer,
-  services: ({ defaultRatePerDay }) => Purges.layer({ defaultPerDay: defaultRatePerDay })
+  services: ({ auditDays, defaultRatePerDay, usageDays }) => Purges.layer({ defaultPerDay: defaultRatePerDay, usageDays, auditDays })
 })

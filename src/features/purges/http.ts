@@ -11,15 +11,16 @@ export const layer = HttpApiBuilder.group(Surface.make(PurgesGroup), "purges", E
   const audit = yield* Audit
   const purges = yield* Purges
 
-  const purge = (what: string, remove: Effect.Effect<number, StoreError>) => answer(Effect.tap(
+  const purge = (what: string, remove: Effect.Effect<number, StoreError>, action = "logs.purged") => answer(Effect.tap(
     Effect.map(remove, (deleted) => ({ deleted })),
-    ({ deleted }) => audit.note({ action: "logs.purged", target: what, resourceType: "logs", details: { deleted } })
+    ({ deleted }) => audit.note({ action, target: what, resourceType: "logs", details: { deleted } })
   ))
 
   return handlers.handleAll({
     requestHistory: () => purge("request-history", Effect.zipWith(purges.calls, purges.bodies, (calls) => calls)),
     callLogs: () => purge("call-logs", purges.calls),
     detailedLogs: () => purge("detailed-logs", purges.bodies),
+    expired: () => purge("logs", purges.expired, "compliance.cleanup"),
     quotaSnapshots: () => purge("quota-snapshots", purges.quotaSnapshots)
   })
 }))
