@@ -73,7 +73,7 @@ export class Ensemble implements LiveRequest {
   private readonly finished: (ok: boolean | null, latencyMs: number) => void
   private readonly work: (ensemble: Ensemble) => Effect.Effect<void>
   private readonly clientStream: ClientStream | null
-  private readonly startedAt: number
+  readonly startedAt: number
   private readonly calls = new Map<RequestActor, { readonly part: EnsemblePart; readonly fiber: Fiber.Fiber<void> }>()
   private fiber: Fiber.Fiber<unknown, unknown> | null = null
   private handedOver = false

@@ -7,6 +7,8 @@ export interface LiveRequest {
   /** Place among the live requests; -1 outside. */
   rosterSlot: number
   readonly inbound: Inbound
+  /** When it began, its waiting for a turn included, ms since the epoch. */
+  readonly startedAt: number
   /** Wire attempts begun so far. */
   readonly attempts: number
   /** The newest answer's text so far; made when it is asked for. */

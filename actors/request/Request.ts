@@ -97,6 +97,8 @@ export class RequestActor implements Waiting, TryOwner {
     return this.state.attempts
   }
 
+  get startedAt(): number { return this.rules.startedAt }
+
   get outputText(): string {
     for (let one = this.newest; one !== null; one = one.before) {
       const text = one.outputText

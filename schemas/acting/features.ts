@@ -34,7 +34,7 @@ export const features = {
   payloadRules: feature("Payload rules of the gateway", "Texts around the instructions and the thinking of models are settings; no other part of a body is changed by rules.", "/api/settings/payload-rules"),
   toolPolicy: feature("Policy of tools", "Tools are offered and called as clients and models say."),
   tunnels: feature("Tunnels and traffic interception", "No tunnel and no intercepting proxy is started.", "/api/tunnels/cloudflared", "/api/tunnels/ngrok"),
-  upkeep: feature("Further upkeep over the API", "Calls are rows of the ledger, as the usage history is, and are never summed up. The process log and the variables are the operator's.", "/api/system/env/repair"),
+  upkeep: feature("Further upkeep over the API", "Calls are rows of the ledger, as the usage history is, and are never summed up. The variables are the operator's.", "/api/system/env/repair"),
   vendorClients: feature("Behaviour of single vendors and clients", "No traffic is shaped after a vendor's own client, and no free tier is rotated.")
 } as const satisfies Readonly<Record<string, ActingFeature>>
 

@@ -14,7 +14,7 @@ it("a request whose heartbeat or end throws is told of, and all others have thei
       if (name === "b") throw new Error(`${what} of ${name}`)
       did.push(`${what} of ${name}`)
     }
-    return { inbound: {} as Inbound, attempts: 0, outputText: "", target: null, beat: act("beat"), shutDown: act("end"), interrupted: Effect.void, rosterSlot: -1 }
+    return { inbound: {} as Inbound, startedAt: 0, attempts: 0, outputText: "", target: null, beat: act("beat"), shutDown: act("end"), interrupted: Effect.void, rosterSlot: -1 }
   }
   for (const name of ["a", "b", "c"]) live.add(request(name))
   live.beat(1)

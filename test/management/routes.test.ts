@@ -41,7 +41,7 @@ describe("the route table", () => {
       "DELETE /api/acp/agents", "DELETE /api/cli/tokens/:id", "DELETE /api/db-backups", "DELETE /api/settings/feature-flags", "GET /api/acp/agents",
       "GET /api/admin/concurrency", "GET /api/cli-tools/all-statuses", "GET /api/cli-tools/backups", "GET /api/cli-tools/keys",
       "GET /api/cli-tools/status", "GET /api/cli/tokens", "GET /api/config-file/export", "GET /api/db-backups", "GET /api/db-backups/export",
-      "GET /api/db-backups/exportAll", "GET /api/keys/:id/reveal", "GET /api/settings/database", "GET /api/settings/feature-flags",
+      "GET /api/db-backups/exportAll", "GET /api/keys/:id/reveal", "GET /api/logs/console", "GET /api/settings/database", "GET /api/settings/feature-flags",
       "GET /api/usage/call-logs/:id/bodies", "PATCH /api/keys/:id", "PATCH /api/settings/database", "POST /api/acp/agents",
       "POST /api/admin/concurrency", "POST /api/cli-tools/apply", "POST /api/cli-tools/backups", "POST /api/cli-tools/codex-settings",
       "POST /api/cli-tools/gemini-settings", "POST /api/cli-tools/pi-settings", "POST /api/cli-tools/qwen-settings", "POST /api/cli/tokens",

@@ -82,6 +82,8 @@ import * as MemoryA2a from "./memoryA2a.ts"
 import * as CallBodies from "#src/features/bodies/CallBodies.ts"
 import { SimulatorFaults } from "#src/platform/configuration/SimulatorFaults.ts"
 import * as MemoryBackups from "./memoryBackups.ts"
+import { LogOutput } from "#src/platform/telemetry/Log.ts"
+import { LogSink } from "#src/platform/telemetry/LogSink.ts"
 import * as MemoryDatabase from "./memoryDatabase.ts"
 import * as MemoryBodies from "./memoryBodies.ts"
 import * as MemoryBatches from "./memoryBatches.ts"
@@ -157,6 +159,7 @@ const doubles = (dials: Dials) => Layer.mergeAll(
   Layer.succeed(LiveCalls, { list: () => [], sessions: () => [] }),
   Layer.succeed(LiveWatch, { watch: () => {}, running: () => [] }),
   LiveChannel.layerAlone,
+  Layer.succeed(LogOutput, { sink: new LogSink({ destination: { write: (bytes, done) => done(null, bytes.length) } }), format: "json" }),
   Layer.succeed(DashboardFiles, { isOn: true, isReady: Effect.succeed(true), built: Effect.succeed({ index: "<html lang=\"en\"><base href=\"./\">", assets: new Map() }) }),
   Layer.succeed(LiveOptions, { nodeId: "node-a", port: 0, host: "127.0.0.1", isShared: false, guard: () => false, clientAddress: (peer) => peer, allowedOrigins: [] }),
   Layer.succeed(FrontEnd, {

@@ -5,6 +5,7 @@ import * as ActingTable from "#src/management/acting/ActingTable.ts"
 export const database = ActingTable.make("Database settings", {
   "logs.detailed": actsIn("src/features/database/changes.ts"),
   "logs.maxDetailSizeKb": actsIn("src/features/database/changes.ts"),
+  "logs.ring": actsIn("src/features/usage/logs/http.ts"),
   "logs.pipeline": lacks("upkeep", true),
   ...actIn("src/features/backups/ports/schedule.ts", "backup.auto", "backup.frequency"),
   "backup.keep": actsIn("src/features/backups/schedule/ScheduledBackups.ts"),
@@ -17,6 +18,5 @@ export const database = ActingTable.make("Database settings", {
   "aggregation.enabled": lacks("upkeep", false),
   "aggregation.after": lacks("upkeep", 7),
   "aggregation.frequency": lacks("upkeep", "daily"),
-  optimization: lacks("upkeep", {}),
-  "logs.ring": lacks("upkeep", 1_000)
+  optimization: lacks("upkeep", {})
 }, "PATCH /api/settings/database")

@@ -91,7 +91,7 @@ export const CallLog = Schema.Struct({
 export interface CallLog extends Schema.Schema.Type<typeof CallLog> {}
 
 /** What call logs can be searched by; every filter that is given must fit. */
-const callFilters = {
+export const callFilters = {
   /** A number, a class such as `5xx`, `success` or `error`. */
   status: opt(text(1, 20)),
   /** A part of the model that was asked for or asked. */
@@ -117,6 +117,15 @@ const callFilters = {
   /** Calls that began before this time. */
   to: opt(isoTime)
 }
+
+/** One call with all its attempts. */
+export const CallDetail = Schema.Struct({
+  ...CallLog.fields,
+  requestBody: Schema.Json,
+  responseBody: Schema.Json,
+  pipelineDetails: Schema.Json,
+  attempts: Schema.Array(CallLog)
+}).annotate({ identifier: "CallDetail" })
 
 const Facet = Schema.Array(Schema.Struct({
   value: Schema.String,
@@ -286,13 +295,7 @@ export const UsageGroup = HttpApiGroup.make("usage").add(
     .annotate(OpenApi.Description, "Takes the filters of the call log; the range is the last 24 hours unless `from` says otherwise. Counts the newest 20,000 calls of it."),
   HttpApiEndpoint.get("callLog", "/api/usage/call-logs/:id", {
     params: { id: Schema.String },
-    success: Schema.Struct({
-      ...CallLog.fields,
-      requestBody: Schema.Json,
-      responseBody: Schema.Json,
-      pipelineDetails: Schema.Json,
-      attempts: Schema.Array(CallLog)
-    })
+    success: CallDetail
   }).annotate(Access, reads).annotate(OpenApi.Summary, "One call with all its attempts; by attempt id or request id")
     .annotate(OpenApi.Description, "`requestBody` and `responseBody` stay null, and `detailState` is none: `GET /api/usage/call-logs/{id}/bodies` has what is kept, because each reading of it is audited."),
   HttpApiEndpoint.get("analytics", "/api/usage/analytics", {

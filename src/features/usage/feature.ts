@@ -5,6 +5,8 @@ import { AnalyticsGroup } from "./analytics/api.ts"
 import * as AnalyticsHttp from "./analytics/http.ts"
 import { UsageGroup } from "./api.ts"
 import * as Http from "./http.ts"
+import { LogsGroup } from "./logs/api.ts"
+import * as LogsHttp from "./logs/http.ts"
 import version3 from "./migrations/0003_usage.ts"
 import version13 from "./migrations/0013_clientStatus.ts"
 import version15 from "./migrations/0015_units.ts"
@@ -16,8 +18,8 @@ import * as UsageReads from "./UsageReads.ts"
 
 export const usage = Feature.make({
   name: "usage",
-  groups: [SelfUsageGroup, UsageGroup, AnalyticsGroup],
-  handlers: Layer.provide(Layer.mergeAll(Http.layer, AnalyticsHttp.layer, OwnHttp.layer), UsageReads.layer),
+  groups: [SelfUsageGroup, UsageGroup, AnalyticsGroup, LogsGroup],
+  handlers: Layer.provide(Layer.mergeAll(Http.layer, AnalyticsHttp.layer, OwnHttp.layer, LogsHttp.layer), UsageReads.layer),
   stores: PostgresUsageStore.layer,
   migrations: { "3_usage": version3, "13_clientStatus": version13, "15_units": version15, "36_callLogs": version36 }
 })

@@ -45,21 +45,6 @@ export const layer = HttpApiBuilder.group(Surface.make(UsageGroup), "usage", Eff
 
   const logs = Effect.map(store.rows({ limit: LINES }), (rows) => rows.map((row) => CallLog.line(row, reads)))
 
-  const callLog = Effect.fnUntraced(function*(id: string) {
-    // The attempt id starts with, or belongs to, its request: a request id finds all of its attempts.
-    const byRequest = yield* store.rows({ requestId: id, limit: LINES })
-    const found = byRequest.find((row) => row.final) ?? byRequest[0] ?? (yield* store.rows({ attemptId: id, limit: 1 }))[0]
-    if (found === undefined) return yield* Effect.fail(Refusal.notFound("Call log not found"))
-    const attempts = byRequest.length > 0 ? byRequest : yield* store.rows({ requestId: found.requestId, limit: LINES })
-    return {
-      ...CallLog.ofRow(found, reads),
-      requestBody: null,
-      responseBody: null,
-      pipelineDetails: null,
-      attempts: attempts.map((row) => CallLog.ofRow(row, reads)).sort((a, b) => a.attempt - b.attempt)
-    }
-  })
-
   const latency = Effect.fnUntraced(function*(query: {
     readonly windowHours?: number
     readonly minSamples?: number
@@ -113,7 +98,7 @@ export const layer = HttpApiBuilder.group(Surface.make(UsageGroup), "usage", Eff
     requestLogs: () => answer(logs),
     callLogs: ({ query }) => answer(calls.page(query)),
     callFacets: ({ query }) => answer(calls.facets(query)),
-    callLog: ({ params }) => answer(callLog(params.id)),
+    callLog: ({ params }) => answer(calls.detail(params.id)),
     analytics: ({ query }) => answer(reads.analytics(query.range ?? "7d", query)),
     trend: ({ query }) => answer(trend(query)),
     latency: ({ query }) => answer(latency(query)),

@@ -4,9 +4,14 @@
  * never a log line.
  */
 import * as fs from "node:fs"
+import { Ring } from "#src/platform/structures/Ring.ts"
 
 /** Bytes that may wait for a blocked output. */
 export const BUFFER_BYTES = 1024 * 1024
+/** Lines that are remembered unless the operator says otherwise. */
+export const REMEMBERED = 1_000
+/** Characters of a line that are remembered. */
+const REMEMBERED_MAX = 4_096
 /** Pause before a blocked output is tried again, ms. */
 export const RETRY_MS = 50
 /** Largest single write, bytes. */
@@ -80,6 +85,8 @@ export class LogSink {
   #reported = 0
   #broken = false
   #idle: Array<() => void> = []
+  #recent: Ring<string> | null = new Ring(REMEMBERED)
+  #remembered = REMEMBERED
 
   constructor(options: Options) {
     this.#destination = options.destination
@@ -94,6 +101,8 @@ export class LogSink {
 
   /** Takes one line without its end; never throws, never waits. */
   write(line: string): void {
+    // A copy of what is cut: a part would keep the whole line in memory.
+    this.#recent?.push(line.length > REMEMBERED_MAX ? Buffer.from(line.slice(0, REMEMBERED_MAX)).toString() : line)
     if (this.#broken || this.bufferedBytes + line.length > this.#limit) {
       this.dropped++
       return
@@ -103,6 +112,20 @@ export class LogSink {
     if (this.#scheduled || this.#writing) return
     this.#scheduled = true
     this.#schedule(this.#run)
+  }
+
+  /** How many of the last lines are remembered; those that are stay, as far as there is room. */
+  remember(count: number): void {
+    if (count === this.#remembered) return
+    const lines = this.recent(count).reverse()
+    this.#remembered = count
+    this.#recent = count === 0 ? null : new Ring(count)
+    for (const line of lines) this.#recent?.push(line)
+  }
+
+  /** The last lines, newest first, with those that were dropped. */
+  recent(count: number): Array<string> {
+    return this.#recent?.newest(count) ?? []
   }
 
   /** Calls back when everything is out, or at once when nothing waits. */

@@ -26,7 +26,7 @@ export interface Drift {
 const keyOf = ({ kind, name, table }: Pick<Part, "kind" | "name" | "table">): string => JSON.stringify([kind, table, name])
 
 /** A column without a value for the rows that are there cannot be added. */
-const needsValue = ({ definition, kind }: Part): boolean => kind === "column" && / NOT NULL$/.test(definition) && !/ (?:DEFAULT|GENERATED) /.test(definition)
+const needsValue = ({ definition, kind }: Part): boolean => kind === "column" && definition.endsWith(" NOT NULL") && !/ (?:DEFAULT|GENERATED) /.test(definition)
 
 const problemOf = (expected: Part, found: Part | undefined): Drift["problem"] | null => {
   if (found === undefined) return "missing"

@@ -3,7 +3,8 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import type { Configuration } from "#actors/ports/Configuration.ts"
-import type { CallFacet, UsageStore } from "#actors/ports/UsageStore.ts"
+import type { CallFacet, CallPlace, UsageStore } from "#actors/ports/UsageStore.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
 import * as CallLog from "#src/features/usage/callLog.ts"
 import type { CallFacets } from "#src/features/usage/api.ts"
 import * as Search from "./search.ts"
@@ -12,6 +13,8 @@ import * as Search from "./search.ts"
 const PAGE = 100
 /** Rows that one search or count reads. */
 const LOOK = 20_000
+/** Attempts of one request that are shown. */
+const ATTEMPTS = 200
 /** Values of a facet. */
 const VALUES = 30
 /** Bars of the histogram, about. */
@@ -20,7 +23,7 @@ const DAY_MS = 86_400_000
 /** Lengths of a bar that a person can read off, ms. */
 const lengths = [1_000, 5_000, 15_000, 60_000, 300_000, 900_000, 3_600_000, 14_400_000, DAY_MS, 7 * DAY_MS, 30 * DAY_MS]
 
-type Query = Omit<Search.CallQuery, "exact"> & { readonly exact?: "true" | "false" }
+export type Query = Omit<Search.CallQuery, "exact"> & { readonly exact?: "true" | "false" }
 
 const isExact = ({ exact, ...query }: Query): Search.CallQuery => ({ ...query, exact: exact === "true" })
 
@@ -60,5 +63,28 @@ export const make = (store: UsageStore["Service"], configuration: Configuration[
     } satisfies CallFacets
   })
 
-  return { page, facets }
+  const detail = Effect.fnUntraced(function*(id: string) {
+    // The attempt id starts with, or belongs to, its request: a request id finds all of its attempts.
+    const byRequest = yield* store.rows({ requestId: id, limit: ATTEMPTS })
+    const found = byRequest.find((row) => row.final) ?? byRequest[0] ?? (yield* store.rows({ attemptId: id, limit: 1 }))[0]
+    if (found === undefined) return yield* Effect.fail(Refusal.notFound("Call log not found"))
+    const attempts = byRequest.length > 0 ? byRequest : yield* store.rows({ requestId: found.requestId, limit: ATTEMPTS })
+    return {
+      ...CallLog.ofRow(found, names),
+      requestBody: null,
+      responseBody: null,
+      pipelineDetails: null,
+      attempts: attempts.map((row) => CallLog.ofRow(row, names)).sort((a, b) => a.attempt - b.attempt)
+    }
+  })
+
+  /** Pages of all that fits, newest first, one after another: a slow reader holds one of them. */
+  const pages = (query: Query) => {
+    const search = Search.searchOf(isExact(query), configuration.current())
+    return (after: CallPlace | null, limit: number) => Effect.map(store.calls(search, { after, limit, look: LOOK }), ({ next, rows }) => ({
+      next, calls: rows.map((row) => CallLog.ofRow(row, names))
+    }))
+  }
+
+  return { page, facets, detail, pages }
 }
