@@ -86,9 +86,9 @@ const base = "/api/translator"
 /** Translation between formats, to look at and to try. */
 export const TranslatorGroup = HttpApiGroup.make("translator").add(
   HttpApiEndpoint.post("detect", `${base}/detect`, { payload: Schema.Struct({ body: asked.body, provider: asked.provider, model: asked.model }), success: Detection })
-    .annotate(Access, reads).annotate(OpenApi.Summary, "The format of a request, and what speaks for it"),
+    .annotate(Access, writes).annotate(OpenApi.Summary, "The format of a request, and what speaks for it"),
   HttpApiEndpoint.post("translate", `${base}/translate`, { payload: Schema.Struct({ ...asked, targetFormat: opt(family), step: opt(step) }), success: Translation })
-    .annotate(Access, reads).annotate(OpenApi.Summary, "A request in another format, step by step")
+    .annotate(Access, writes).annotate(OpenApi.Summary, "A request in another format, step by step")
     .annotate(OpenApi.Description, "The target is targetFormat, else the format of the upstream that the model leads to. Nothing is sent, and nothing is kept."),
   HttpApiEndpoint.post("send", `${base}/send`, {
     payload: Schema.Struct(asked),
@@ -120,7 +120,7 @@ export const TranslatorGroup = HttpApiGroup.make("translator").add(
       /** The model's text. */
       text: Schema.String
     })
-  }).annotate(Access, reads).annotate(OpenApi.Summary, "A recorded stream of an upstream as a client of another format would have read it"),
+  }).annotate(Access, writes).annotate(OpenApi.Summary, "A recorded stream of an upstream as a client of another format would have read it"),
   HttpApiEndpoint.get("history", `${base}/history`, { success: Schema.Struct({ entries: Schema.Array(Saved) }) })
     .annotate(Access, reads).annotate(OpenApi.Summary, "What was saved, newest first"),
   HttpApiEndpoint.get("load", `${base}/load`, { query: { name }, success: Schema.Struct({ ...Saved.fields, body: Schema.NullOr(Document), stream: Schema.NullOr(Schema.String) }) })
