@@ -21,6 +21,12 @@ export interface ModelGate {
   readonly timeoutMs: number
 }
 
+/** A change that a rule of an operator makes in a request's body. Plain data: threads are given it. */
+export type PayloadEdit =
+  /** `text`: JSON that is put there; of `default`, only where nothing stands. */
+  | { readonly kind: "default" | "override"; readonly path: ReadonlyArray<string | number>; readonly text: string }
+  | { readonly kind: "filter"; readonly path: ReadonlyArray<string | number> }
+
 export interface Target {
   /** Registry id or node id: what connections, breakers and the ledger are keyed by. */
   readonly provider: string
@@ -58,6 +64,12 @@ export interface Target {
   readonly tokenFrom?: string | null
   /** What the provider's bodies need beyond their format. */
   readonly bodyRules?: BodyRules | null
+  /** What rules of operators change in its bodies, after all else; absent or null: nothing. */
+  readonly payload?: ReadonlyArray<PayloadEdit> | null
+  /** What its upstream refuses by name is left out of a second call, but these paths; absent or null: nothing is. */
+  readonly learns?: ReadonlyArray<string> | null
+  /** The path that was left out of this request's call, because its upstream refused it by name; absent or null: none. */
+  readonly learned?: string | null
   /** What the model reads beside text; absent or null when the registry does not know. */
   readonly inputModalities?: ReadonlyArray<string> | null
   /** Absent when no cap is set. */

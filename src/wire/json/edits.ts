@@ -118,25 +118,19 @@ const membersBeside = (edits: ReadonlyMap<string | number, Edits>, seen: Readonl
     return text === null ? [] : [[String(key), text] as const]
   })
 
-/** JSON of what changes make of nothing; null = nothing. */
+/** JSON of what changes make of nothing: an object where a name, or an index behind a gap, is among them. Null = nothing. */
 const made = (edits: Edits | undefined): string | null => {
   if (edits === undefined || edits instanceof Removal) return null
   if (edits instanceof Value) return edits.text
   const members = membersBeside(edits, nothing)
   if (members.length === 0) return null
-  return edits.has(0) || edits.has(END) ? listOf(edits) ?? objectOf(members) : objectOf(members)
+  const items = itemsFrom(edits, 0)
+  return items.length === members.length ? `[${items.join(",")}]` : objectOf(members)
 }
 
 const nothing: ReadonlySet<string | number> = new Set()
 
 const objectOf = (members: ReadonlyArray<readonly [string, string]>): string => `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}`
-
-/** Null when a name, or an index behind a gap, is among the keys. */
-const listOf = (edits: ReadonlyMap<string | number, Edits>): string | null => {
-  let most = 0
-  while (edits.has(most)) most++
-  return edits.size === most + (edits.has(END) ? 1 : 0) ? `[${itemsFrom(edits, 0).join(",")}]` : null
-}
 
 /**
  * The bytes of a valid document with the changes, the same bytes when nothing changes; null when an object on the way says one name twice,
