@@ -33,6 +33,8 @@ export interface Snapshot {
   readonly flagOverrides: ReadonlyMap<string, string>
   /** `<provider>/<model>` to a partial price. */
   readonly pricing: ReadonlyMap<string, unknown>
+  /** What of a body connections' upstreams are not sent, by the connection's id; as it is stored. */
+  readonly paramFilters: ReadonlyMap<string, unknown>
   /** `<kind>/<id>` of each record that the configuration file declares. */
   readonly fileOwned: ReadonlyMap<string, FileOwned>
   /** What calls leave by; null = every call goes direct. */

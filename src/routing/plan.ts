@@ -4,7 +4,7 @@
  */
 import type { Target } from "#actors/request/ports/Target.ts"
 import { headerOf } from "#actors/request/ports/Upstream.ts"
-import { blockedProviders, type Snapshot } from "#actors/ports/Configuration.ts"
+import { blockedProviders, shownModel, type Snapshot } from "#actors/ports/Configuration.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
@@ -15,6 +15,7 @@ import { type CallFormat, isOneShot, type OneShotKind, type TargetFamily } from 
 import * as UpstreamEndpoint from "#src/providers/upstreamEndpoint.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 import * as OneShotPlaces from "#src/routing/oneShotPlaces.ts"
+import * as PayloadPlans from "#src/routing/payload/PayloadPlans.ts"
 import { makeResolver, type Resolution, type ResolvedModel, type ResolverView } from "#src/routing/models/resolveModel.ts"
 
 /** An ordered, non-empty list of targets, or why there is none. */
@@ -88,6 +89,7 @@ export const resolverView = ({ noThinkingAliases, registry, snapshot, thinkingLe
 export const makePlanner = (options: PlannerOptions): Planner => {
   const { registry, snapshot } = options
   const resolve = makeResolver(resolverView(options))
+  const payloads = PayloadPlans.make(snapshot.settings, snapshot.paramFilters)
   const rememberedOf = new Map<CallFormat, Map<string, Plan>>()
 
   const plan = (model: string, face: CallFormat): Plan => {
@@ -98,7 +100,7 @@ export const makePlanner = (options: PlannerOptions): Planner => {
     }
     const known = remembered.get(model)
     if (known !== undefined) return known
-    const made = wellFormed(model) ? planOf(options, resolve(model), face) : malformed
+    const made = wellFormed(model) ? planOf({ ...options, payloads }, resolve(model), face) : malformed
     if (model.length <= longestRememberedId) {
       if (remembered.size >= rememberedPlans) remembered.delete(remembered.keys().next().value as string)
       remembered.set(model, made)
@@ -112,7 +114,12 @@ export const makePlanner = (options: PlannerOptions): Planner => {
   }
 }
 
-const planOf = (options: PlannerOptions, resolution: Resolution, face: CallFormat): Plan => {
+/** `payloads`: null while no rule changes bodies. */
+interface PlanOptions extends PlannerOptions {
+  readonly payloads: PayloadPlans.PayloadPlans | null
+}
+
+const planOf = (options: PlanOptions, resolution: Resolution, face: CallFormat): Plan => {
   if (resolution._tag === "Unresolved") {
     if (isOneShot(face) && resolution.prefix !== null) return OneShotPlaces.unknownProvider(face, resolution.prefix)
     return new PublicError(resolution.code, resolution.status, "invalid_request_error", resolution.message, null,
@@ -190,7 +197,7 @@ const oneShotPlaceOf = (kind: OneShotKind, resolved: ResolvedModel, node: Provid
 
 const onePath = (family: TargetFamily, path: string): Place => ({ family, path, streamPath: path })
 
-const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: Connection | null, face: CallFormat): Target | PublicError => {
+const targetOf = (options: PlanOptions, resolved: ResolvedModel, connection: Connection | null, face: CallFormat): Target | PublicError => {
   const { snapshot } = options
   const node = resolved.node === null ? null : snapshot.nodeById.get(resolved.node.id) ?? null
   const place = isOneShot(face) ? oneShotPlaceOf(face, resolved, node) : placeOf(resolved, face, node, connection) ?? cannotChat(resolved)
@@ -207,6 +214,9 @@ const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: 
   const remote = isOneShot(face) && node !== null ? OneShotPlaces.remoteRefusal(face, node, endpoint.origin, options.isOn ?? off) : null
   if (remote !== null) return remote
   const capabilities = resolved.facts?.capabilities
+  const payload = options.payloads === null || isOneShot(face) ? null : options.payloads({
+    model: resolved.model, publicModel: shownModel(snapshot, resolved.id), family: place.family, connectionId: connection?.id ?? null
+  })
   return {
     provider: resolved.provider,
     providerAlias: resolved.row?.alias ?? resolved.node?.prefix ?? resolved.provider,
@@ -226,7 +236,10 @@ const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: 
     thinking: resolved.noThinking ? "off" : resolved.level,
     tokenFrom: endpoint.tokenFrom,
     inputModalities: resolved.facts?.inputModalities ?? null,
-    bodyRules: node === null && place.family === resolved.row?.wireFormat ? resolved.row.body ?? null : null
+    bodyRules: node === null && place.family === resolved.row?.wireFormat ? resolved.row.body ?? null : null,
+    payload: payload === null ? null : payload.edits,
+    learns: payload === null ? null : payload.learns,
+    learned: null
   }
 }
 

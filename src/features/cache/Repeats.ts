@@ -41,10 +41,10 @@ const make = Effect.gen(function*() {
   let windowMs = 0
   let settings = ""
   const read = (): void => {
-    const { flagOverrides, settings: stored } = configuration.current()
+    const { flagOverrides, paramFilters, settings: stored } = configuration.current()
     const window = stored.get("idempotencyWindowMs") ?? settingDefaults["idempotencyWindowMs"]
     windowMs = typeof window === "number" && window > 0 ? window : 0
-    settings = Identity.settingsDigest(stored, flagOverrides)
+    settings = Identity.settingsDigest(paramFilters.size === 0 ? stored : new Map([...stored, ["paramFilters", Object.fromEntries(paramFilters)]]), flagOverrides)
   }
   read()
   const unsubscribe = configuration.onChange(read)

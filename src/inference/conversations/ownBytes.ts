@@ -6,6 +6,7 @@ import * as BodyRules from "#src/providers/bodyRules.ts"
 import type { FormatName } from "#schemas/wire/conversation.ts"
 import * as Formats from "#src/wire/formats.ts"
 import * as Json from "#src/wire/json/json.ts"
+import * as Payload from "#src/wire/json/payload.ts"
 import * as Splice from "#src/wire/json/splice.ts"
 
 /** The body as it was sent. */
@@ -24,9 +25,12 @@ export const repeatedOf = (name: FormatName, { names, parsed }: Prompt): Readonl
 export const jsonOf = (body: Readonly<Record<string, unknown>>, edits: ReadonlyArray<Splice.Edit>): Buffer =>
   Buffer.from(JSON.stringify({ ...body, ...Object.fromEntries(edits.map((e) => [e.key, JSON.parse(e.value) as unknown])) }))
 
-/** What the target's provider needs beyond its format; nearly every target needs nothing. */
-export const ruled = (target: Target, body: Uint8Array | PublicError): Uint8Array | PublicError =>
-  target.bodyRules === null || target.bodyRules === undefined || body instanceof PublicError ? body : BodyRules.apply(target.bodyRules, body)
+/** What the target's provider needs beyond its format, then what operators' rules say; nearly every target needs nothing. */
+export const ruled = ({ bodyRules, payload }: Target, body: Uint8Array | PublicError): Uint8Array | PublicError => {
+  if (body instanceof PublicError) return body
+  const fit = bodyRules === null || bodyRules === undefined ? body : BodyRules.apply(bodyRules, body)
+  return payload === null || payload === undefined ? fit : Payload.apply(payload, fit)
+}
 
 export const splice = (prompt: Prompt, edits: ReadonlyArray<Splice.Edit>): Uint8Array =>
   Splice.edit(prompt.body, prompt.parsed, edits) ?? jsonOf(sentOf(prompt), edits)

@@ -13,6 +13,7 @@ import { StoreError } from "#actors/ports/StoreError.ts"
 import { ComboMappingStore, ComboStore, ConnectionStore, CustomModelStore, DocumentStore, NodeStore, ProxyStore } from "#actors/ports/Stores.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import * as FileOwned from "#schemas/FileOwned.ts"
+import * as ParamFilters from "#schemas/words/ParamFilters.ts"
 import type { Values } from "./Settings.ts"
 import { SimulatorAddress } from "./SimulatorAddress.ts"
 
@@ -42,7 +43,7 @@ const tooLate = new StoreError({
 
 /** Kinds of changes that concern the snapshot; of documents, only those of `documentKinds`. */
 const kinds: ReadonlySet<string> = new Set(["connection", "node", "custom-model", "combo", "combo-mapping", "proxy", "proxy-assignment"])
-const documentKinds: ReadonlySet<string> = new Set(["alias", "setting", "flag", "pricing", FileOwned.KIND])
+const documentKinds: ReadonlySet<string> = new Set(["alias", "setting", "flag", "pricing", ParamFilters.documentKind, FileOwned.KIND])
 
 const concerns = (change: Change): boolean =>
   change.kind === "document" ? documentKinds.has(change.id.slice(0, change.id.indexOf("/"))) : kinds.has(change.kind)
@@ -81,6 +82,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     const settings = yield* documents.list("setting")
     const flagOverrides = yield* documents.list("flag")
     const pricing = yield* documents.list("pricing")
+    const paramFilters = yield* documents.list(ParamFilters.documentKind)
     const fileOwned = yield* documents.list(FileOwned.KIND)
     const proxies = yield* proxyStore.list
     const assignments = yield* proxyStore.assignments
@@ -100,6 +102,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       settings,
       flagOverrides: new Map([...flagOverrides].map(([key, value]) => [key, String(value)])),
       pricing,
+      paramFilters,
       fileOwned: FileOwned.byRecord(fileOwned),
       egress: Egress.make({ proxies, assignments, settings }),
       simulatorUrl,
