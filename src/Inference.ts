@@ -34,6 +34,7 @@ import * as Endpoint from "#src/inference/lane/services/Endpoint.ts"
 import * as Forks from "#src/inference/lane/services/Forks.ts"
 import * as Ids from "#src/inference/lane/services/Ids.ts"
 import * as Inference from "#src/inference/lane/services/Inference.ts"
+import * as LearnedParameters from "#src/inference/lane/services/LearnedParameters.ts"
 import * as LaneOptions from "#src/inference/lane/services/LaneOptions.ts"
 import * as Reports from "#src/inference/lane/services/Reports.ts"
 import * as Requests from "#src/inference/lane/services/Requests.ts"
@@ -58,5 +59,5 @@ export const layer = (settings: Values) =>
     Layer.provideMerge(Layer.mergeAll(Repeats.layer, Searches.layer(settings.searchCacheTtlMs), Requests.layer, Reports.layer, Admission.layer)),
     Layer.provideMerge(Layer.mergeAll(CurrentRouter.layer, Live.layer)),
     Layer.provideMerge(Scoreboard.layer),
-    Layer.provideMerge(Layer.mergeAll(Bodies.layer, Forks.layer, Ids.layer, ConnectionMarks.layer, LaneOptions.layerOf(settings)))
+    Layer.provideMerge(Layer.mergeAll(Bodies.layer, Forks.layer, Ids.layer, ConnectionMarks.layer, LearnedParameters.layer, LaneOptions.layerOf(settings)))
   )

@@ -13,6 +13,7 @@ import type { Ledger, LedgerUnavailable, Opening } from "#actors/request/ports/L
 import type { Phase, Upstream, UpstreamCall, UpstreamFailure, UpstreamHandler } from "#actors/request/ports/Upstream.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import * as AnswerReading from "#actors/request/steps/answerReading.ts"
+import * as SecondCall from "#actors/request/steps/secondCall.ts"
 import * as Resumption from "#actors/request/Resumption.ts"
 import * as Job from "#actors/request/steps/Job.ts"
 import { type Answered, WholeAnswer } from "#actors/request/steps/WholeAnswer.ts"
@@ -347,11 +348,10 @@ export class Attempt implements UpstreamHandler, Answered, Opening {
     this.call?.abort()
   }
 
-  /** A whole answer failed. A target that has a second path may be asked there once more. */
+  /** A whole answer failed. The target may be asked once more in another way. */
   fail(outcome: Outcome, error: PublicError, retryable: boolean): void {
-    const { secondPath = null } = this.options.target
-    this.repeatable = outcome === "upstream-status" && secondPath !== null && StatusReason.of(this.status) === "not-found"
-    this.finish(outcome, error, retryable, null)
+    this.repeatable = outcome === "upstream-status" && SecondCall.targetAfter(this.options.target, this.status, error) !== null
+    this.finish(outcome, error, retryable || this.repeatable, null)
   }
 
   /** A whole answer is given to the client: as a stream, where it asked for one. */

@@ -1,5 +1,7 @@
 /** What one request is bound by, read from its plan, its key, the settings and the health of its targets. */
+import type { AttemptEnd } from "./Attempt.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
+import * as SecondCall from "#actors/request/steps/secondCall.ts"
 import { OwnFailures } from "./OwnFailures.ts"
 import { secondsUntil } from "#actors/request/walk/Course.ts"
 import type { Inbound, RecoveryOptions } from "./Inbound.ts"
@@ -20,7 +22,7 @@ export class LiveRules implements WalkRules {
   readonly #services: Services
   /** Made with the first failure. */
   #ownFailures: OwnFailures | null = null
-  /** Targets that are asked at their second path, by their place; null while there is none. */
+  /** Targets that are asked in another way than planned, by their place; null while there is none. */
   #moved: Array<Target | undefined> | null = null
 
   constructor(inbound: Inbound, services: Services, startedAt: number) {
@@ -116,12 +118,11 @@ export class LiveRules implements WalkRules {
     return this.#moved?.[index] ?? this.#inbound.targets[index] as Target
   }
 
-  /** The target's path answered 404: from now on it is asked at its second one, where it has one. */
-  moveToSecondPath(index: number): void {
-    const target = this.targetAt(index)
-    const { secondPath = null } = target
-    if (secondPath === null) return
+  /** From now on the target is asked in another way, where the refusal of its call says in which. */
+  askAnew(index: number, { error, upstreamStatus }: Pick<AttemptEnd, "error" | "upstreamStatus">): void {
+    const next = error === null ? null : SecondCall.targetAfter(this.targetAt(index), upstreamStatus, error)
+    if (next === null) return
     this.#moved ??= []
-    this.#moved[index] = { ...target, path: secondPath, streamPath: secondPath, secondPath: null }
+    this.#moved[index] = next
   }
 }

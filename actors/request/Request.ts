@@ -301,7 +301,7 @@ export class RequestActor implements Waiting, TryOwner {
   ended(one: Try, end: AttemptEnd): void {
     try {
       one.end = end
-      if (end.repeatable) this.rules.moveToSecondPath(one.index)
+      if (end.repeatable) this.rules.askAnew(one.index, end)
       const verdict = one.judge(end, this.state.clientGone, this.rules.ownFailuresAfter(end.error))
       const isBroken = end.committed && end.outcome === "upstream-reset"
       this.handle({

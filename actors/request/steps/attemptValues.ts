@@ -74,7 +74,7 @@ export interface AttemptEnd {
   readonly committed: boolean
   /** False when the attempt was refused before it started: it has no row in the ledger. */
   readonly opened: boolean
-  /** True when a stream ended before the client got any of it, or its target has a second path: the same connection may be asked once more. */
+  /** True when a stream ended before the client got any of it, or its target may be asked in another way: the same connection may be asked once more. */
   readonly repeatable: boolean
   /** True when the answer was complete and the combo's rules refused it: the next target may do better. */
   readonly rejected: boolean

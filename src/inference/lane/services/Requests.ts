@@ -16,6 +16,7 @@ import { Live } from "#src/inference/lane/live/Live.ts"
 import { Quotas } from "#src/routing/ports/Quotas.ts"
 import { Forks } from "./Forks.ts"
 import { Ids } from "./Ids.ts"
+import { LearnedParameters } from "./LearnedParameters.ts"
 import { LaneOptions } from "./LaneOptions.ts"
 import type { LiveRequests } from "#src/inference/lane/live/LiveRequests.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
@@ -29,6 +30,7 @@ export const layer = Layer.effect(Requests, Effect.gen(function*() {
   const { limits } = yield* LaneOptions
   const { makeAttemptId, nodeId } = yield* Ids
   const marks = yield* ConnectionMarks
+  const learned = yield* LearnedParameters
   const quotas = yield* Quotas
   const failed = yield* Supervisor.reporter("request")
   return {
@@ -44,6 +46,7 @@ export const layer = Layer.effect(Requests, Effect.gen(function*() {
       // The headers came when the stream began, or just now.
       quotas.note(target, end.headers, end.firstContentAt ?? now())
       marks.report(target, end)
+      learned.note(target, end)
     },
     defect: (requestId, cause) => failed(cause, { requestId }),
     closed: live.requests.remove
