@@ -128,6 +128,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/nodes": feature("nodes"),
   "src/features/oauth": feature("oauth", ["providers", "resilience"], ["jose"]),
   "src/features/oidc": feature("oidc", [], ["jose"]),
+  "src/features/payloadRules": feature("payloadRules", ["settings"]),
   "src/features/pricing": feature("pricing"),
   "src/features/providers": feature("providers", ["resilience"]),
   "src/features/purges": feature("purges", ["bodies", "quotas"]),

@@ -33,6 +33,7 @@ import { memory } from "#src/features/memory/feature.ts"
 import { nodes } from "#src/features/nodes/feature.ts"
 import { oauth } from "#src/features/oauth/feature.ts"
 import { oidc } from "#src/features/oidc/feature.ts"
+import { payloadRules } from "#src/features/payloadRules/feature.ts"
 import { pricing } from "#src/features/pricing/feature.ts"
 import { providers } from "#src/features/providers/feature.ts"
 import { proxies } from "#src/features/proxies/feature.ts"
@@ -54,7 +55,7 @@ import { usage } from "#src/features/usage/feature.ts"
 import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
-  auth, oidc, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, compression, addresses, proxies, guardrails, flags,
+  auth, oidc, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, payloadRules, compression, addresses, proxies, guardrails, flags,
   limits, usage, bodies, quotas, health, capabilities, nodes, resilience, drills, routing, evals, assessment, cache, webhooks, compliance, leases, sessions,
   signatures, reasoning, memory, live, responses, mcp, mcpServers, a2a, files, batches, search, cliTools, cloudAgents, configFile, backups, database, purges, docs, translator, dashboard
 ] as const

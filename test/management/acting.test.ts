@@ -25,7 +25,8 @@ import { ComboChange, MappingChange, NewCombo, NewMapping } from "#src/features/
 import { PolicyInput } from "#src/features/keys/api.ts"
 import { ModelInput } from "#src/features/providers/models/api.ts"
 import { NewNode, NodeChange } from "#src/features/providers/nodes/api.ts"
-import { ConnectionChange, InterceptionRules, NewConnection, ParamFilters } from "#src/features/providers/api.ts"
+import { ConnectionChange, InterceptionRules, NewConnection } from "#src/features/providers/api.ts"
+import { ParamFilters } from "#schemas/words/ParamFilters.ts"
 import { SettingsInput } from "#src/features/settings/api.ts"
 import { settingDefaults } from "#schemas/settingDefaults.ts"
 import { McpServerChange, NewMcpServer } from "#src/features/mcpServers/api.ts"
@@ -47,6 +48,8 @@ import { ResilienceChange, resilienceDefaults } from "#schemas/records/Resilienc
 import { Webhook } from "#schemas/records/Webhook.ts"
 import { emptyModel } from "#src/features/providers/models/customModelRecord.ts"
 import { inferenceRoutes } from "#src/inferenceRoutes.ts"
+import { payloadRules } from "#src/features/payloadRules/acting.ts"
+import { PayloadRulesChange } from "#src/features/payloadRules/api.ts"
 import { systemPrompt } from "#src/features/systemPrompt/acting.ts"
 import { SystemPromptSettings } from "#schemas/words/SystemPrompt.ts"
 import { cavemanConfig, compression, rtkConfig } from "#src/features/compression/acting.ts"
@@ -104,6 +107,7 @@ const inputs: ReadonlyArray<readonly [Table, ReadonlyArray<Schema.Top>]> = [
   [apiKey, [PolicyInput]],
   [connection, [NewConnection, ConnectionChange]],
   [paramFilters, [ParamFilters]],
+  [payloadRules, [PayloadRulesChange]],
   [interceptionRules, [InterceptionRules]],
   [node, [NewNode, NodeChange]],
   [customModel, [ModelInput]],

@@ -1,7 +1,8 @@
 /** Which fields of connections, provider nodes and custom models act. */
 import { actIn, actsIn, lack, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
 import * as ActingTable from "#src/management/acting/ActingTable.ts"
-import type { ConnectionChange, InterceptionRules, ParamFilters } from "./api.ts"
+import type { ParamFilters } from "#schemas/words/ParamFilters.ts"
+import type { ConnectionChange, InterceptionRules } from "./api.ts"
 import type { ModelInput } from "./models/api.ts"
 import type { NewNode } from "./nodes/api.ts"
 
@@ -52,10 +53,9 @@ const connectionRows: Rows = {
   ...Object.fromEntries(Object.entries(providerData).map(([key, row]) => [`providerSpecificData.${key}`, row]))
 }
 
-const paramFilterRows: RowsOf<typeof ParamFilters.Type> = {
-  ...lack("interception", [], "block", "allow"),
-  models: lacks("interception", {}),
-  autoLearn: lacks("interception", false)
+const paramFilterRows: RowsOf<ParamFilters> = {
+  ...actIn("src/routing/payload/PayloadPlans.ts", "block", "allow", "models"),
+  autoLearn: actsIn("src/inference/lane/services/LearnedParameters.ts")
 }
 
 const interceptionRuleRows: RowsOf<typeof InterceptionRules.Type> = {

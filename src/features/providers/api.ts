@@ -5,6 +5,7 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { AuthType, Connection, TestStatus } from "#schemas/records/Connection.ts"
 import { Owner } from "#schemas/FileOwned.ts"
+import { ParamFilters } from "#schemas/words/ParamFilters.ts"
 import { Access, administers, reads } from "#schemas/api/Access.ts"
 import { clearable, Document, integer, isoTime, listOf, Message, partial, text } from "#schemas/api/fields.ts"
 
@@ -127,13 +128,6 @@ const ImportReply = Schema.Struct({
   total: Schema.Int, created: Schema.Int, failed: Schema.Int, results: Schema.Array(rowResult)
 })
 
-const filter = Schema.Struct({ block: opt(listOf(text(1, 200), 500)), allow: opt(listOf(text(1, 200), 500)) })
-export const ParamFilters = Schema.Struct({
-  block: listOf(text(1, 200), 500),
-  allow: listOf(text(1, 200), 500),
-  models: Schema.Record(Schema.String, filter),
-  autoLearn: Schema.Boolean
-})
 export const InterceptionRules = Schema.Struct({
   interceptSearch: Schema.Boolean,
   interceptFetch: Schema.Boolean,

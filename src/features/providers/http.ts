@@ -1,20 +1,17 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import * as Schema from "effect/Schema"
 import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { Credentials } from "#actors/request/ports/Credentials.ts"
 import { ResilienceControl } from "#src/features/resilience/ports/ResilienceControl.ts"
-import { DocumentStore } from "#actors/ports/Stores.ts"
-import * as Acting from "./acting.ts"
-import { type ConnectionView, InterceptionRules, ParamFilters, ProvidersGroup } from "./api.ts"
+import { type ConnectionView, ProvidersGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
-import { refuseInert } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
 import { Additions } from "./Additions.ts"
 import { view } from "#src/features/providers/ports/connectionRecord.ts"
 import { Connections } from "#src/features/providers/ports/Connections.ts"
+import * as ConnectionDocuments from "./ConnectionDocuments.ts"
 import { ConnectionTests, selected } from "./ConnectionTests.ts"
 import * as Overview from "./overview.ts"
 import * as TokenRefusal from "./tokenRefusal.ts"
@@ -22,19 +19,12 @@ import { Upstreams } from "./Upstreams.ts"
 import { marksOf } from "#src/features/resilience/ports/marks.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Surface from "#src/management/Surface.ts"
-import type { Table } from "#src/management/acting/ActingTable.ts"
-
-const noFilters: typeof ParamFilters.Type = { block: [], allow: [], models: {}, autoLearn: false }
-const noRules: typeof InterceptionRules.Type = {
-  interceptSearch: false, interceptFetch: false, fetchBackend: null, fetchProxyUrl: null, models: {}
-}
 
 export const layer = HttpApiBuilder.group(Surface.make(ProvidersGroup), "providers", Effect.fn(function*(handlers) {
   const additions = yield* Additions
   const credentials = yield* Credentials
   const configuration = yield* Configuration
   const connections = yield* Connections
-  const documents = yield* DocumentStore
   const tests = yield* ConnectionTests
   const upstreams = yield* Upstreams
   const control = yield* ResilienceControl
@@ -50,25 +40,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ProvidersGroup), "provide
     }
   })
 
-  /** A document of one connection. */
-  const kept = <A extends object>(kind: string, table: Table, schema: Schema.Codec<A, A>, fallback: A) => {
-    const read = Schema.decodeUnknownOption(schema)
-    const get = Effect.fnUntraced(function*(id: string) {
-      yield* connections.get(id)
-      const stored = read(yield* documents.get(kind, id))
-      return stored._tag === "Some" ? stored.value : fallback
-    })
-    const put = Effect.fnUntraced(function*(id: string, change: Partial<A>) {
-      yield* connections.get(id)
-      yield* refuseInert(table, change)
-      const next: A = { ...fallback, ...change }
-      yield* configuration.commit(documents.put(kind, id, next))
-      return next
-    })
-    return { get, put }
-  }
-  const filters = kept("param-filters", Acting.paramFilters, ParamFilters, noFilters)
-  const rules = kept("interception-rules", Acting.interceptionRules, InterceptionRules, noRules)
+  const { filters, rules } = yield* ConnectionDocuments.make
 
   const testBatch = Effect.fn("Providers.testBatch")(function*(body: {
     readonly mode: Parameters<typeof selected>[1]

@@ -40,7 +40,7 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   lkgpEnabled: lacks("interfaceModes", true),
   stripModelPrefix: lacks("privateModels", false),
   cliCompatProviders: lacks("vendorClients", []),
-  systemTransforms: lacks("payloadRules", {}),
+  systemTransforms: lacks("systemTransforms", {}),
   usageTokenBuffer: lacks("interfaceModes", 0),
   skillsProvider: lacks("plugins"),
   ...actIn("actors/egress/Egress.ts", "proxyEnabled", "perKeyProxyEnabled", "enableSocks5Proxy"),

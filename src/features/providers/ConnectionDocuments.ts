@@ -1,0 +1,45 @@
+/** Documents of one connection: its parameter filters and its interception rules. */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { DocumentStore } from "#actors/ports/Stores.ts"
+import { documentKind, ParamFilters, paramFiltersDefaults } from "#schemas/words/ParamFilters.ts"
+import { Connections } from "#src/features/providers/ports/Connections.ts"
+import { refuseInert } from "#src/management/acting.ts"
+import type { Table } from "#src/management/acting/ActingTable.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
+import * as Acting from "./acting.ts"
+import { InterceptionRules } from "./api.ts"
+
+const noRules: typeof InterceptionRules.Type = {
+  interceptSearch: false, interceptFetch: false, fetchBackend: null, fetchProxyUrl: null, models: {}
+}
+
+export const make = Effect.gen(function*() {
+  const audit = yield* Audit
+  const configuration = yield* Configuration
+  const connections = yield* Connections
+  const documents = yield* DocumentStore
+
+  const kept = <A extends object>(kind: string, table: Table, schema: Schema.Codec<A, A>, fallback: A) => {
+    const read = Schema.decodeUnknownOption(schema)
+    const get = Effect.fnUntraced(function*(id: string) {
+      yield* connections.get(id)
+      const stored = read(yield* documents.get(kind, id))
+      return stored._tag === "Some" ? stored.value : fallback
+    })
+    const put = Effect.fnUntraced(function*(id: string, change: Partial<A>) {
+      yield* connections.get(id)
+      yield* refuseInert(table, change)
+      const next: A = { ...fallback, ...change }
+      yield* configuration.commit(documents.put(kind, id, next))
+      yield* audit.note({ action: "provider.credentials.updated", target: id, resourceType: "provider", details: { changed: [kind] } })
+      return next
+    })
+    return { get, put }
+  }
+  return {
+    filters: kept(documentKind, Acting.paramFilters, ParamFilters, paramFiltersDefaults),
+    rules: kept("interception-rules", Acting.interceptionRules, InterceptionRules, noRules)
+  }
+})
