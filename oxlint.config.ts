@@ -142,6 +142,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/sessions": feature("sessions"),
   "src/features/settings": feature("settings", ["combos", "resilience"]),
   "src/features/systemPrompt": feature("systemPrompt", ["settings"]),
+  "src/features/taskRouting": feature("taskRouting", ["settings"]),
   "src/features/thinkingBudget": feature("thinkingBudget", ["settings"]),
   "src/features/signatures": feature("signatures"),
   "src/features/tokens": feature("tokens"),

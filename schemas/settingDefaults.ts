@@ -7,6 +7,7 @@ export const settingDefaults: Readonly<Record<string, Schema.Json>> = {
   mcpEnabled: false, mcpTransport: "stdio", a2aEnabled: false, wsAuth: false, maxBodySizeMb: 10, comboConfigMode: "guided",
   comboDefaults: {}, providerOverrides: {}, comboAutoPromoteEnabled: false, sessionAffinityTtlMs: 0, alwaysPreserveClientCache: "auto",
   idempotencyWindowMs: 5000, autoRefreshProviderQuota: false, autoRefreshProviderQuotaInterval: 180, intentDetectionEnabled: false,
+  intentSimpleMaxWords: 30, intentExtraCodeKeywords: [], intentExtraReasoningKeywords: [], intentExtraSimpleKeywords: [],
   autoRoutingEnabled: true, autoRoutingDefaultVariant: "lkgp", lkgpEnabled: true, proxyEnabled: true, perKeyProxyEnabled: false, enableSocks5Proxy: false,
   localOnlyManageScopeBypassEnabled: true, localOnlyManageScopeBypassPrefixes: ["/api/mcp/"], customSystemPromptEnabled: false,
   customSystemPrompt: "", allowGuardrailOptOut: true, debugMode: false, logToolSources: false, customAgents: [], oidcEnabled: false,

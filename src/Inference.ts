@@ -16,6 +16,7 @@ import * as ResponsesStage from "#src/features/responses/stage.ts"
 import * as SearchEndpoints from "#src/features/search/searchEndpoints.ts"
 import * as Searches from "#src/features/search/Searches.ts"
 import * as OwnSessions from "#src/features/sessions/ownSessions.ts"
+import * as TaskRoutingStage from "#src/features/taskRouting/stage.ts"
 import * as OwnStage from "#src/features/usage/own/stage.ts"
 import * as ConversationRoutes from "#src/inference/conversations/conversationRoutes.ts"
 import * as ConversationTargetTests from "#src/inference/conversations/ensembles/ConversationTargetTests.ts"
@@ -45,7 +46,7 @@ import type { Values } from "#src/platform/configuration/Settings.ts"
 
 /** In this order: what was answered before costs nothing, so it neither waits nor counts; what guardrails change, nothing behind them has seen otherwise. */
 const stages = Effect.all([
-  OwnStage.stage, LeasesStage.stage, GuardrailsStage.requests, ResponsesStage.stage, ResponsesStage.compaction, MemoryStage.stage, Repeats.idempotency, Repeats.caching, Searches.stage, LimitsStage.stage, Waits.stage, BodiesStage.stage, GuardrailsStage.answers, Effect.succeed(LeasesStage.fence)
+  OwnStage.stage, LeasesStage.stage, TaskRoutingStage.stage, GuardrailsStage.requests, ResponsesStage.stage, ResponsesStage.compaction, MemoryStage.stage, Repeats.idempotency, Repeats.caching, Searches.stage, LimitsStage.stage, Waits.stage, BodiesStage.stage, GuardrailsStage.answers, Effect.succeed(LeasesStage.fence)
 ])
 
 const routes = ({ metricsAccess }: Values) => Effect.all([

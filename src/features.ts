@@ -48,6 +48,7 @@ import { sessions } from "#src/features/sessions/feature.ts"
 import { settings } from "#src/features/settings/feature.ts"
 import { signatures } from "#src/features/signatures/feature.ts"
 import { systemPrompt } from "#src/features/systemPrompt/feature.ts"
+import { taskRouting } from "#src/features/taskRouting/feature.ts"
 import { thinkingBudget } from "#src/features/thinkingBudget/feature.ts"
 import { tokens } from "#src/features/tokens/feature.ts"
 import { translator } from "#src/features/translator/feature.ts"
@@ -55,7 +56,7 @@ import { usage } from "#src/features/usage/feature.ts"
 import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
-  auth, oidc, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, payloadRules, compression, addresses, proxies, guardrails, flags,
+  auth, oidc, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, payloadRules, taskRouting, compression, addresses, proxies, guardrails, flags,
   limits, usage, bodies, quotas, health, capabilities, nodes, resilience, drills, routing, evals, assessment, cache, webhooks, compliance, leases, sessions,
   signatures, reasoning, memory, live, responses, mcp, mcpServers, a2a, files, batches, search, cliTools, cloudAgents, configFile, backups, database, purges, docs, translator, dashboard
 ] as const

@@ -21,7 +21,6 @@ export const features = {
   dashboard: feature("Preferences of the dashboard", "The dashboard keeps none on the gateway: its theme and its switched off keys are cookies of the browser."),
   discovery: feature("Synchronised catalogues", "Prices, rankings and model facts are those of this release; lists of models are read from provider nodes."),
   interfaceModes: feature("Other settings of routing", "The gateway decides by combos, aliases and automatic routing alone."),
-  intents: feature("Detection of intents and task routing", "The kind of a task is not detected.", "/api/settings/task-routing"),
   interception: feature("Interception of hosted tools", "Hosted tools are run by their vendors; the gateway runs none in their place. Its own tools are those of MCP servers."),
   logging: feature("Bodies and tool sources in logs", "Bodies of requests are never in the log; the setting callLogBodies keeps them beside their calls."),
   memory: feature("Embeddings and summaries of memory", "Entries are compared with a conversation by the words that they share; no model embeds, ranks or summarizes them. The paths embedding-providers, summarize and reindex below /api/memory are not served."),

@@ -54,6 +54,8 @@ import { systemPrompt } from "#src/features/systemPrompt/acting.ts"
 import { SystemPromptSettings } from "#schemas/words/SystemPrompt.ts"
 import { cavemanConfig, compression, rtkConfig } from "#src/features/compression/acting.ts"
 import { CavemanChange, CompressionChange, RtkChange } from "#src/features/compression/api.ts"
+import { backgroundDegradation, taskRouting } from "#src/features/taskRouting/acting.ts"
+import { BackgroundDegradationChange, TaskRoutingChange } from "#src/features/taskRouting/api.ts"
 import { thinkingBudget } from "#src/features/thinkingBudget/acting.ts"
 import { ThinkingBudgetSettings } from "#schemas/words/ThinkingBudget.ts"
 import { acting as managementActing, routes as managementRoutes } from "#src/Management.ts"
@@ -97,6 +99,8 @@ const inputs: ReadonlyArray<readonly [Table, ReadonlyArray<Schema.Top>]> = [
   [database, [DatabaseChange]],
   [systemPrompt, [SystemPromptSettings]],
   [thinkingBudget, [ThinkingBudgetSettings]],
+  [taskRouting, [TaskRoutingChange]],
+  [backgroundDegradation, [BackgroundDegradationChange]],
   [compression, [CompressionChange]],
   [memory, [SettingsChange]],
   [cavemanConfig, [CavemanChange]],

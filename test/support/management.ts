@@ -92,6 +92,7 @@ import * as MemoryMcp from "./memoryMcp.ts"
 import * as MemoryCloudTasks from "./memoryCloudTasks.ts"
 import * as MemoryMcpServers from "./memoryMcpServers.ts"
 import * as Purges from "#src/features/purges/Purges.ts"
+import * as TaskRouting from "#src/features/taskRouting/TaskRouting.ts"
 import * as CompressionStatistics from "#src/features/compression/statistics/CompressionStatistics.ts"
 import * as MemoryCompressionStatistics from "./memoryCompressionStatistics.ts"
 import * as MemorySearchStatistics from "./memorySearchStatistics.ts"
@@ -255,7 +256,7 @@ const base = (options: Options, dials: Dials) => {
     Layer.provideMerge(options.upstream ?? missingPage),
     Layer.provideMerge(Layer.provide(CompressionStatistics.layer, MemoryCompressionStatistics.layer)),
     Layer.provideMerge(MemoryDatabase.surface),
-    Layer.provideMerge(Guardrails.layer({ threshold: "high", masksCredentials: false })),
+    Layer.provideMerge(Layer.merge(TaskRouting.layer, Guardrails.layer({ threshold: "high", masksCredentials: false }))),
     Layer.provideMerge(EffectiveFlags.layer(options.environment ?? {})),
     Layer.provideMerge(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" })),
     Layer.provideMerge(seeded),

@@ -33,9 +33,9 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   alwaysPreserveClientCache: actsIn("src/inference/conversations/ConversationServices.ts"),
   idempotencyWindowMs: actsIn("src/features/cache/Repeats.ts"),
   ...actIn("src/features/quotas/polls/due.ts", "autoRefreshProviderQuota", "autoRefreshProviderQuotaInterval"),
-  intentDetectionEnabled: lacks("intents", false),
-  intentSimpleMaxWords: lacks("intents"),
-  ...lack("intents", [], "intentExtraCodeKeywords", "intentExtraReasoningKeywords", "intentExtraSimpleKeywords"),
+  ...actIn(
+    "src/features/taskRouting/rules.ts", "intentDetectionEnabled", "intentSimpleMaxWords", "intentExtraCodeKeywords", "intentExtraReasoningKeywords", "intentExtraSimpleKeywords"
+  ),
   ...actIn("src/routing/auto/combo.ts", "autoRoutingEnabled", "autoRoutingDefaultVariant"),
   lkgpEnabled: lacks("interfaceModes", true),
   stripModelPrefix: lacks("privateModels", false),

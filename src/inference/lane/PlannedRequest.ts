@@ -91,11 +91,12 @@ export class PlannedRequest implements Inbound {
   constructor(services: LaneServices, { answerMs, face, terminal }: Kind, clientRequest: ClientRequest, call: AdmittedCall, planned: Planned, words: Encoding) {
     const { head, key, tags } = call
     const { route } = planned
-    const view = RouteReport.viewOf(services.report, route, tags.requestId, head.model, key, face.name, terminal)
+    const requestedModel = call.requestedModel ?? head.model
+    const view = RouteReport.viewOf(services.report, route, tags.requestId, requestedModel, key, face.name, terminal)
     this.client = call.client
     this.face = face
     this.endpoint = call.endpoint
-    this.requestedModel = head.model
+    this.requestedModel = requestedModel
     this.stream = head.stream
     this.forwardUsage = head.wantsUsage
     this.progress = head.stream && face.opaque !== true && face.streamType === "text/event-stream" && clientRequest.header("x-gateway-progress")?.toLowerCase() === "true"

@@ -19,7 +19,7 @@ const BackgroundRequest = Schema.fromJsonString(Schema.Struct({
 export type BackgroundRequest = typeof BackgroundRequest.Type
 
 /** Headers that shape where a request goes. Credentials are none of them. */
-const kept = ["x-gateway-mode", "x-gateway-budget", "x-gateway-budget-fallback", "x-gateway-effort", "x-gateway-no-cache", "x-session-id", "user-agent"]
+const kept = ["x-gateway-mode", "x-gateway-budget", "x-gateway-budget-fallback", "x-gateway-effort", "x-gateway-task", "x-gateway-no-cache", "x-session-id", "user-agent"]
 
 const encode = Schema.encodeSync(BackgroundRequest)
 const decode = Schema.decodeUnknownResult(BackgroundRequest)

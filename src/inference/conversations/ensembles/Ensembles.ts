@@ -63,7 +63,7 @@ export const begin = (
     ...route, targets: known.map(({ target }) => target),
     order: { ...route.order, order: known, skipped: route.order.skipped.filter(({ candidate }) => !places.has(candidate)) }
   }
-  const view = RouteReport.viewOf(services.report, report, call.tags.requestId, head.model, call.key, codec.name)
+  const view = RouteReport.viewOf(services.report, report, call.tags.requestId, call.requestedModel ?? head.model, call.key, codec.name)
   const attempts: Array<AttemptNote> = []
   const skipped: Array<SkipNote> = []
   /** The notes of one call, with the places that its targets have in the whole. */

@@ -44,6 +44,8 @@ export interface AdmittedCall {
   /** Set where the body is a form; `parsed` is then its fields. */
   readonly form?: Form | undefined
   readonly head: RequestHead
+  /** What the client asked for, where a stage sends the request to another model; absent = the head's model. */
+  readonly requestedModel?: string
   /** What it asked for that its body does not say; absent = nothing. */
   readonly asked?: Asked
   /** What the answer is expected to use beside tokens; null = nothing. */
