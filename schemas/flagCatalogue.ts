@@ -97,7 +97,7 @@ export const catalogue = [
   flag("DISABLE_CONTEXT_WINDOW_CHECKS", "policies", "Disable Context Checks", "boolean", null, "false", "caution", false,
     "No local window check for single-model calls"),
   flag("CAPABILITY_FILTER_ENABLED", "policies", "Capability Filter", "boolean", null, "false", "info", false,
-    "400 before dispatch when a capability is missing", "capabilityChecks"),
+    "400 before dispatch when a capability is missing"),
   flag("RADAR_ENABLED", "policies", "Radar", "boolean", null, "false", "info", false,
     "Catalogue feed screens", "discovery"),
   flag("UNIVERSAL_CONTEXT_HANDOFF_ENABLED", "runtime", "Context Handoff", "boolean", null, "true", "info", false,

@@ -3,6 +3,7 @@ import type { Quotas } from "#src/routing/ports/Quotas.ts"
 import { type Resilience, stricter, type TargetHealth, type Unavailable } from "#actors/request/ports/Resilience.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import { type Demands, none } from "#src/routing/capabilities/demands.ts"
 import type { Moment, PromptLength, QuotaWindow, Wanted } from "#src/routing/models/candidate.ts"
 
 /** What of a request a strategy may want to know; estimates. */
@@ -11,12 +12,14 @@ export type About = Pick<Moment, "promptTokens" | "promptPrefix" | "needs">
 /** The prompt of a request, as strategies ask of it. */
 export interface AskedPrompt {
   about(): About
+  /** What it cannot do without; asked only where that is checked. */
+  demands(): Demands
 }
 
 const nothingKnown: About = { promptTokens: 0, promptPrefix: "", needs: { tools: false, vision: false, structuredOutput: false } }
 
 /** What is known of a request that was not inspected. */
-export const unknownRequest: AskedPrompt = { about: () => nothingKnown }
+export const unknownRequest: AskedPrompt = { about: () => nothingKnown, demands: () => none }
 
 export interface MomentSources {
   readonly resilience: Pick<Resilience["Service"], "check" | "health">
@@ -99,5 +102,15 @@ export class RequestMoment implements Moment {
 
   private asked(): About {
     return this.about ??= this.asking.prompt.about()
+  }
+}
+
+/** The moment of a request whose demands are checked; a class of its own, so that others do not grow. */
+export class DemandingMoment extends RequestMoment {
+  readonly lacks: NonNullable<Moment["lacks"]> | null
+
+  constructor(lacks: DemandingMoment["lacks"], ...of: ConstructorParameters<typeof RequestMoment>) {
+    super(...of)
+    this.lacks = lacks
   }
 }

@@ -11,10 +11,10 @@ import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Combo, ComboConfig } from "#schemas/records/Combo.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
-import { automaticCombos, isAutomatic, wantedOf } from "#src/routing/auto/combo.ts"
+import { automaticCombos, isAutomatic } from "#src/routing/auto/combo.ts"
 import { type AutoHeaders, withHeaders } from "#src/routing/auto/headers.ts"
 import { emptiedByBudget } from "#src/routing/auto/budget.ts"
-import type { Candidate, Moment, Order, Skipped, Wanted } from "#src/routing/models/candidate.ts"
+import type { Candidate, Moment, Order, Skipped } from "#src/routing/models/candidate.ts"
 import { Accounts } from "#src/routing/combos/Accounts.ts"
 import { arrange, type ComboPlacement } from "#src/routing/combos/arrange.ts"
 import { type CompleteConfig, makeConfigs } from "#src/routing/combos/config.ts"
@@ -23,6 +23,7 @@ import { byName } from "#src/routing/combos/nesting.ts"
 import { makeComboStep, type ResolvedCombo } from "#src/routing/combos/resolve.ts"
 import { factsFrom, gatedBy, leavingBy, preferredFirst, targetsFrom } from "#src/routing/combos/targets.ts"
 import { makePolicies } from "#src/routing/combos/walkPolicy.ts"
+import * as Capabilities from "#src/routing/capabilities/capabilities.ts"
 import * as ContextWindow from "#src/routing/contextWindow.ts"
 import * as Evals from "#src/routing/evals.ts"
 import { Generations } from "#src/routing/models/Generations.ts"
@@ -31,7 +32,6 @@ import { makePlanner, type Plan, type Planner, type PlannerOptions, resolverView
 import { makeResolver, type ResolvedModel } from "#src/routing/models/resolveModel.ts"
 import * as Rights from "#src/routing/Rights.ts"
 import * as Identity from "#src/routing/models/identity.ts"
-import { type AskedPrompt, RequestMoment } from "#src/routing/RequestMoment.ts"
 import * as SearchPool from "#src/routing/searchPool.ts"
 import * as Selection from "#src/routing/selection.ts"
 import { memoryKey, strategies } from "#src/routing/strategies/index.ts"
@@ -45,7 +45,7 @@ export interface Question {
   readonly session: string | null
   readonly headers: AutoHeaders
   /** Asked only when a combo's strategy wants to know of it. */
-  readonly prompt: AskedPrompt
+  readonly prompt: Capabilities.AskedPrompt
   /** ms since the epoch. */
   readonly now: number
   /** Absent = no context window is checked. */
@@ -128,6 +128,7 @@ export const makeRouter = (options: RouterOptions): Router => {
   const expansions = new Generations<Expansion>(rememberedExpansions)
   const factsOf = factsFrom(registry, snapshot.customModels)
   const tooLong = ContextWindow.refusals(factsOf)
+  const momentOf = Capabilities.moments(options, options.isOn?.("CAPABILITY_FILTER_ENABLED") === true ? Capabilities.checks(registry, snapshot.customModels) : null)
   const gated = gatedBy(configOf)
   const leaving = leavingBy(snapshot.egress)
   const prefixes = new Map(snapshot.nodes.map((node) => [node.id, node.prefix]))
@@ -173,9 +174,6 @@ export const makeRouter = (options: RouterOptions): Router => {
       : { targets: preferredFirst(targets, preferredConnections), forbidden }
   }
 
-  const momentOf = (question: Question, session: string | null, length: Moment["length"], wanted: Wanted | null = null): Moment =>
-    new RequestMoment(options, question, session, length, wanted)
-
   /** Nothing is learned of an answer. */
   const learnsNothing = selection.strategy === "fill-first" && selection.sessionAffinityTtlMs === 0
   /** Routes of whole plans where nothing is learned: the same for each request. */
@@ -189,8 +187,8 @@ export const makeRouter = (options: RouterOptions): Router => {
     const { forbidden } = found
     const targets = leaving === null ? found.targets : leaving.targets(found.targets, key)
     const first = targets[0] as Target
-    const moment = momentOf(question, question.session, question.length ?? null)
-    const refusal = tooLong(targets, moment, face)
+    const moment = momentOf(question, question.session, question.length ?? null, null)
+    const refusal = tooLong(targets, moment, face) ?? Capabilities.refusalOf(targets, moment)
     if (refusal !== null) return refusal
     const remembers = memoryKey(selection.strategy, first.provider, moment)
     const before = memory.memories.get(remembers)
@@ -226,7 +224,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     const expansion = expansionOf(combo, key, face, granted)
     const own = configOf(combo)
     const session = own.disableSessionStickiness ? null : question.session
-    const moment = momentOf(question, session, ContextWindow.checkOf(combo, question.length ?? null), wantedOf(combo))
+    const moment = momentOf(question, session, ContextWindow.checkOf(combo, question.length ?? null), combo)
     const chaos = key !== null && key.policy.chaosModeEnabled
     const config = (one: Combo): ComboConfig => withHeaders(configOf(one), headers, chaos)
     const rank = (one: Combo, candidates: ReadonlyArray<Candidate>): Order => {
@@ -249,7 +247,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     if (arranged.order.length === 0) {
       if (emptiedByBudget(order)) return Unavailable.overBudget(combo.name)
       const pool = { combo, skipped: order.skipped, refused: refused(), forbidden: forbidden() }
-      return Unavailable.tooLong(face, pool) ?? lastResort(order, { strategy: combo.strategy, combo, policy, tracked, config: own, refused, forbidden }) ??
+      return Unavailable.tooLong(face, pool) ?? Unavailable.incapable(pool) ?? lastResort(order, { strategy: combo.strategy, combo, policy, tracked, config: own, refused, forbidden }) ??
         Unavailable.errorOfCombo(pool, now)
     }
     const succeeded = (index: number): void => {

@@ -36,7 +36,7 @@ export interface PlannerOptions {
   readonly thinkingLevels: boolean
   readonly priceOf: (provider: string, model: string) => Price | null
   /** Flags that let remote nodes serve some kinds of requests; absent: all are off. */
-  readonly isOn?: (flag: OneShotPlaces.RemoteFlag) => boolean
+  readonly isOn?: (flag: OneShotPlaces.RemoteFlag | "CAPABILITY_FILTER_ENABLED") => boolean
 }
 
 const off = (): boolean => false

@@ -72,6 +72,23 @@ export const tooLong = (face: CallFormat, pool: EmptyPool): Blocked | null => {
   return new Blocked(Wording.refusal(face, tokens, window, pool.combo === null ? {} : { diagnostics: diagnosticsOf(pool) }), pool)
 }
 
+/** Targets whose model lacks what the request cannot do without, whenever they are free. */
+const isIncapable = ({ unavailable }: Skipped): boolean => "missing" in unavailable && unavailable.missing !== undefined
+
+const isUnfit = (one: Skipped): boolean => isOverflow(one) || isIncapable(one)
+
+/** What the targets lack, when none of those that could be asked will ever serve the request; null while some other target is left. */
+export const incapable = (pool: EmptyPool): Blocked | null => {
+  const left = pool.skipped.filter(({ unavailable: { reason } }) => reason !== "not-allowed")
+  if (!left.some(isIncapable) || !left.every(isUnfit)) return null
+  const found = new Set(left.flatMap(({ unavailable }) => "missing" in unavailable && unavailable.missing !== undefined ? [...unavailable.missing] : ["context_window"]))
+  const missing = ["vision", "tools", "structured_output", "audio", "context_window"].filter((name) => found.has(name))
+  const of = pool.combo === null ? `Model '${left[0]?.candidate.target.publicModel ?? ""}' cannot` : `No target of combo '${pool.combo.name}' can`
+  return new Blocked(Errors.make("capability_unsupported", `${of} serve this request: it lacks ${missing.join(", ")} (flag CAPABILITY_FILTER_ENABLED).`, {
+    extra: { missing: missing[0], allMissing: missing, ...(pool.combo === null ? {} : { diagnostics: diagnosticsOf(pool) }) }
+  }), pool)
+}
+
 const all = (skipped: ReadonlyArray<Skipped>, ...reasons: ReadonlyArray<string>): boolean =>
   skipped.length > 0 && skipped.every(({ unavailable }) => reasons.includes(unavailable.reason))
 
@@ -167,7 +184,7 @@ export const forbiddenCombo = (pool: ComboPool): Blocked | null =>
 
 const comboError = ({ combo, refused, skipped }: EmptyPool & { readonly combo: Combo }, now: number): PublicError => {
   const { name } = combo
-  const able = skipped.some(isOverflow) ? skipped.filter((one) => !isOverflow(one)) : skipped
+  const able = skipped.some(isUnfit) ? skipped.filter((one) => !isUnfit(one)) : skipped
   if (isBusy(able)) {
     return Errors.make("rate_limit_exceeded", `Every target of combo '${name}' is at its limit of calls.`, { retryAfterSeconds: secondsUntil(skipped, now) ?? unknownWait })
   }

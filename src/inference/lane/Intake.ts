@@ -206,7 +206,7 @@ const readMore = (body: Buffer, workers: BodyWorkers, { format, modelInPath }: G
   const bytes = shared(body)
   workers.ask(Jobs.opening, { id, bytes, format: format ?? null, fromPath: modelInPath === true }, (said) => {
     if (said instanceof PublicError) return done(said)
-    const large: Large = { id, containers: said.containers, digest: said.digest, identity: said.identity, leastTokens: said.leastTokens, units: said.units, grown: nothing }
+    const large: Large = { id, containers: said.containers, digest: said.digest, identity: said.identity, leastTokens: said.leastTokens, units: said.units, media: said.media, grown: nothing }
     done({ body: bytes, parsed: said.outline, large })
   })
 }

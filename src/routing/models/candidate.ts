@@ -65,6 +65,8 @@ export interface Moment {
   readonly length?: PromptLength | null
   /** Absent or null = any candidate. */
   readonly wanted?: Wanted | null
+  /** What a target's model is known to lack of what the request cannot do without; null when nothing. Absent or null = not checked. */
+  readonly lacks?: ((target: Target) => Lacking | null) | null
 }
 
 /** Memory of a strategy between requests; opaque to all other code, JSON values only. */
@@ -75,6 +77,9 @@ export interface Skipped {
   readonly unavailable: Unavailable | LeftOut
 }
 
+/** What a request may demand of a model. */
+export type Capability = "vision" | "tools" | "structured_output" | "audio"
+
 /** Why a strategy leaves out a candidate that could be called. */
 export interface LeftOut {
   readonly reason: "context-too-small" | "capability-missing" | "not-allowed" | "over-budget" | "too-slow" | "excluded"
@@ -83,6 +88,13 @@ export interface LeftOut {
   readonly detail: string
   /** The prompt certainly has more tokens than the window holds. */
   readonly overflow?: { readonly tokens: number; readonly window: number }
+  /** What the model certainly lacks; absent where that is a guess. */
+  readonly missing?: ReadonlyArray<Capability>
+}
+
+/** The model certainly lacks something that the request cannot do without. */
+export interface Lacking extends LeftOut {
+  readonly missing: ReadonlyArray<Capability>
 }
 
 /** A filter that would have left no candidate and was therefore not applied. */

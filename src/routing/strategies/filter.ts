@@ -1,6 +1,6 @@
 /**
  * Which candidates may be called at all, before any strategy: one filter for all of them. What is certain (unavailable, not
- * allowed, a prompt above the window, strict context) leaves; what is a guess (capabilities, lenient context, expected first
+ * allowed, a prompt above the window, what a model is known to lack, strict context) leaves; what is a guess (capabilities, lenient context, expected first
  * token) leaves only while a candidate remains.
  */
 import type { Target } from "#actors/request/ports/Target.ts"
@@ -83,6 +83,8 @@ const lacksNothing = ({ capabilities }: Candidate): boolean =>
 export const filter = (candidates: ReadonlyArray<Candidate>, config: ComboConfig, moment: Moment): Filtered => {
   let filtered = all(candidates)
   if ((moment.length ?? null) !== null) filtered = narrow(filtered, ({ contextWindow, target }) => overflowOf(target, contextWindow, moment))
+  const { lacks = null } = moment
+  if (lacks !== null) filtered = narrow(filtered, ({ target }) => lacks(target))
   filtered = narrow(filtered, (candidate) => moment.unavailable(candidate.target))
   const context = config.contextRequirements
   if (context !== undefined) {

@@ -6,6 +6,7 @@ import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Units } from "#schemas/records/Units.ts"
+import * as Demands from "#src/routing/capabilities/demands.ts"
 import type { Form } from "#src/wire/form/Form.ts"
 import { type About, type AskedPrompt, unknownRequest } from "#src/routing/RequestMoment.ts"
 import * as GatewayFields from "#src/wire/gatewayFields.ts"
@@ -30,6 +31,8 @@ export interface Large {
   readonly leastTokens: number
   /** What it is expected to use beside tokens, counted over the whole body; null where its outline says that, too. */
   readonly units: Units | null
+  /** Media of its turns; null where it is no conversation. */
+  readonly media: Demands.Media | null
   /** Members that the path said. */
   readonly grown: Readonly<Record<string, unknown>>
 }
@@ -90,6 +93,10 @@ export class Prompt implements AskedPrompt {
 
   about(): About {
     return this.describe(this)
+  }
+
+  demands(): Demands.Demands {
+    return this.form === null ? Demands.of(this.parsed, this.large === null ? null : this.large.media) : Demands.none
   }
 
   release(): void {

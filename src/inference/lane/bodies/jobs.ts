@@ -7,6 +7,7 @@ import { PublicError } from "#schemas/errors.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { Units } from "#schemas/records/Units.ts"
 import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
+import type { Media } from "#src/routing/capabilities/demands.ts"
 import * as Json from "#src/wire/json/json.ts"
 
 export type Body = Record<string, unknown>
@@ -49,6 +50,8 @@ export interface OpenedBody {
   readonly leastTokens: number
   /** What a request without a conversation is expected to use beside tokens; null where its outline says that, too. */
   readonly units: Units | null
+  /** Media of its turns; null where it is no conversation. */
+  readonly media: Media | null
 }
 
 /** The first job about every large body. */

@@ -6,6 +6,7 @@ import * as Identity from "./identity.ts"
 import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
 import { leastPromptTokens } from "#src/wire/contextWindow/promptTokens.ts"
 import * as Formats from "#src/wire/formats.ts"
+import { mediaOf } from "#src/routing/capabilities/demands.ts"
 import * as Codecs from "#src/wire/oneShot/codecs.ts"
 import * as Jobs from "./jobs.ts"
 import { outlineOf } from "./outline.ts"
@@ -24,6 +25,7 @@ export const run: Jobs.RunJob<Jobs.Open, Jobs.OpenedBody> = (job, parse) => {
     outline: outlineOf(body), containers: size.containers, digest: Crypto.hash("sha256", bytes, "hex"),
     identity: job.format === null || isOneShot(job.format) ? null : Identity.digestOf(job.format, body),
     leastTokens: job.format === null || isOneShot(job.format) ? 0 : leastPromptTokens(job.format, body),
+    media: job.format === null || isOneShot(job.format) ? null : mediaOf(body),
     units: job.format !== null && isOneShot(job.format) ? Codecs.of(job.format).units?.(body) ?? null : null
   }
 }
