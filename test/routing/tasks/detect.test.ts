@@ -181,6 +181,11 @@ describe("what a request says of its task", () => {
     expect([said.length, said.text.length, said.text.startsWith("begin x"), said.text.endsWith("x end")]).toEqual([100_010, Reading.BEGINNING + 1 + Reading.END, true, true])
   })
 
+  plainIt("is bounded over many long parts, too", () => {
+    const said = chat(["a", "b", "c"].map((letter) => ({ type: "text", text: letter.repeat(5_000) })))
+    expect([said.length, said.text.length, said.text.slice(4_999, 5_002), said.text.endsWith("c".repeat(Reading.END))]).toEqual([15_000, Reading.BEGINNING + 1 + Reading.END, "a\nb", true])
+  })
+
   it.prop("is bounded for any body, and any body has a task and an intent", { body: Arbitrary.schema(Schema.Struct({ messages: opt, input: opt, contents: opt, prompt: opt, system: opt, tools: opt, max_tokens: opt })) }, ({ body }) => {
     const said = Reading.read(body)
     expect(said.text.length).toBeLessThanOrEqual(Reading.BEGINNING + 1 + Reading.END)
