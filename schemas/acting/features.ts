@@ -10,7 +10,7 @@ export interface ActingFeature {
 const feature = (title: string, today: string, ...paths: ReadonlyArray<string>): ActingFeature => ({ title, today, paths })
 
 export const features = {
-  accountRecovery: feature("Recovery from vendors' account marks", "Upstream texts never mark a connection as banned, and an unclear 401 is treated as any other 401."),
+  accountRecovery: feature("Recovery from vendors' account marks", "Upstream texts never mark a connection as banned, and an unclear 401 is treated as any other 401.", "/api/settings/auto-disable-accounts"),
   agents: feature("Profiles of CLI tools", "Coding agents on the gateway's machine are found and configured when they are asked for; no profile is written by itself."),
   aggregatorBalance: feature("Balances of aggregator nodes", "No balance is read."),
   backgroundTasks: feature("Switches of background work", "Sweeps run in the gateway's processes; GATEWAY_DISABLE_BACKGROUND_SERVICES stops them."),
@@ -19,7 +19,7 @@ export const features = {
   connectionGroups: feature("Groups and quota shares of connections", "Connections are chosen within their provider; groups, quota shares and orders across providers have no effect."),
   dashboard: feature("Preferences of the dashboard", "The dashboard keeps none on the gateway: its theme and its switched off keys are cookies of the browser."),
   discovery: feature("Synchronised catalogues", "Prices, rankings and model facts are those of this release; lists of models are read from provider nodes."),
-  interfaceModes: feature("Other settings of routing", "The gateway decides by combos, aliases and automatic routing alone."),
+  interfaceModes: feature("Other settings of routing", "The gateway decides by combos, aliases, tasks and automatic routing alone; what answered last cannot be read or forgotten.", "/api/fallback/chains", "/api/settings/lkgp-cache"),
   interception: feature("Interception of hosted tools", "Hosted tools are run by their vendors; the gateway runs none in their place. Its own tools are those of MCP servers."),
   logging: feature("Bodies and tool sources in logs", "Bodies of requests are never in the log; the setting callLogBodies keeps them beside their calls."),
   memory: feature("Embeddings and summaries of memory", "Entries are compared with a conversation by the words that they share; no model embeds, ranks or summarizes them. The paths embedding-providers, summarize and reindex below /api/memory are not served."),
