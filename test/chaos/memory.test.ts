@@ -53,7 +53,8 @@ describe.skipIf(missing !== null)("memory on two nodes", { timeout: 300_000 }, (
     })
     expect(reply.status, reply.text).toBe(200)
     const [entry] = await sim.entries({ model })
-    const [first] = (entry?.body as { readonly messages: ReadonlyArray<{ readonly role: string; readonly content: string }> }).messages
+    const body = entry?.body as { readonly messages: ReadonlyArray<{ readonly role: string; readonly content: string }> } | undefined
+    const first = body?.messages[0]
     return first?.role === "system" ? first.content.split("\n").at(-1) ?? "" : null
   }
   const store = ({ id }: Key, content: string) => one.operator.call<{ readonly id: string }>("POST", "/api/memory", { apiKeyId: id, key: "k", content })

@@ -85,6 +85,7 @@ beforeAll(async () => {
   const connection = made.connection.id
   const key = await operator.createKey("all rights", { scopes: ["manage", "admin", "self:account-quota"], allowUsageCommand: true })
   admin = key.key
+  const memory = await post<{ id: string }>("/api/memory", { key: "k", content: "c" })
   const { server } = await post<{ server: { id: string } }>("/api/mcp/servers", { name: "tools", url: `${sim.url}/mcp`, enabled: false })
   const { webhook } = await post<{ webhook: { id: string } }>("/api/webhooks", { url: `${sink.url}/hook` })
   // Everything that an operator can say of a node is said by its id.
@@ -149,7 +150,7 @@ beforeAll(async () => {
     "/api/providers/{id}/models": connection, "/api/providers/{id}/param-filters": connection, "/api/usage/{connectionId}": connection,
     "/api/routing/decisions/{requestId}": requestIds[2] ?? "", "/api/usage/call-logs/{id}": requestIds[2] ?? "", "/api/usage/call-logs/{id}/bodies": requestIds[2] ?? "",
     "/api/v1/editor/{token}/": admin, "/api/v1/editor/{token}/api/tags": admin, "/api/v1/editor/{token}/api/version": admin, "/api/v1/editor/{token}/models": admin,
-    "/api/v1/registered-keys/{id}": registered.keyId, "/api/mcp/servers/{id}": server.id, "/api/mcp/servers/{id}/tools": server.id,
+    "/api/v1/registered-keys/{id}": registered.keyId, "/api/memory/{id}": memory.id, "/api/mcp/servers/{id}": server.id, "/api/mcp/servers/{id}/tools": server.id,
     "/api/webhooks/{id}": webhook.id, "/api/webhooks/{id}/deliveries": webhook.id,
     "/v1/accounts/{id}/limits": connection, "/v1/auto-combo/{channel}/candidates": "auto", "/v1/models/{id}": `${prefix}/own-model`,
     "/v1/providers/{id}/limits": nodeId, "/v1/providers/{provider}/models": prefix, "/v1beta/models/{id}": `${prefix}/own-model`
