@@ -6,6 +6,7 @@
  */
 import { compressionDefaults, type Mode } from "#schemas/words/Compression.ts"
 import * as Compress from "#src/compression/compress.ts"
+import * as Plan from "#src/compression/plan.ts"
 
 const times = <A>(count: number, of: (i: number) => A): ReadonlyArray<A> => Array.from({ length: count }, (_, i) => of(i))
 
@@ -39,7 +40,7 @@ const rounds = 20
 console.log("| conversation | mode | tokens before | after | saved | ms |\n|---|---|---|---|---|---|")
 for (const [name, messages] of Object.entries(conversations)) {
   for (const mode of modes) {
-    const plan = Compress.planOf(mode, compressionDefaults) as Compress.Plan
+    const plan = Plan.ofMode(mode, compressionDefaults) as Plan.Plan
     const said = times(rounds, () => {
       const begun = performance.now()
       const { savings } = Compress.ofBody(plan, "chat-completions", { messages })

@@ -1,6 +1,6 @@
 /** The setting `compression`: how prompts are made shorter before they are sent. */
 import * as Schema from "effect/Schema"
-import { integer, listOf, text } from "#schemas/api/fields.ts"
+import { integer, listOf, partial, text } from "#schemas/api/fields.ts"
 
 /** Who says a text. */
 export type Role = "system" | "user" | "assistant" | "tool"
@@ -17,13 +17,6 @@ export type Intensity = typeof Intensity.Type
 export const RtkIntensity = Schema.Literals(["minimal", "standard", "aggressive"])
 export type RtkIntensity = typeof RtkIntensity.Type
 export const Language = Schema.Literals(["en", "pt-BR", "es", "de", "fr", "ja"])
-
-export const Step = Schema.Union([
-  Schema.Struct({ engine: Schema.Literal("lite") }),
-  Schema.Struct({ engine: Schema.Literal("caveman"), intensity: Schema.optionalKey(Intensity) }),
-  Schema.Struct({ engine: Schema.Literal("rtk"), intensity: Schema.optionalKey(RtkIntensity) })
-])
-export type Step = typeof Step.Type
 
 const names = listOf(text(1, 100), 200)
 
@@ -66,6 +59,20 @@ export const LanguageConfig = Schema.Struct({
 })
 export interface LanguageConfig extends Schema.Schema.Type<typeof LanguageConfig> {}
 
+const opt = Schema.optionalKey
+const { enabled: _caveman, intensity: _full, ...cavemanFields } = CavemanConfig.fields
+const { enabled: _rtk, intensity: _standard, ...rtkFields } = RtkConfig.fields
+
+/** One engine of a pipeline. `config`: over the engine's settings, in this step alone. */
+export const Step = Schema.Union([
+  Schema.Struct({ engine: Schema.Literal("lite") }),
+  Schema.Struct({ engine: Schema.Literal("caveman"), intensity: opt(Intensity), config: opt(partial(Schema.Struct(cavemanFields))) }),
+  Schema.Struct({ engine: Schema.Literal("rtk"), intensity: opt(RtkIntensity), config: opt(partial(Schema.Struct(rtkFields))) })
+]).annotate({ identifier: "CompressionStep" })
+export type Step = typeof Step.Type
+
+export const Steps = Schema.Array(Step).check(Schema.isMinLength(1), Schema.isMaxLength(10))
+
 export const CompressionSettings = Schema.Struct({
   enabled: Schema.Boolean,
   defaultMode: Mode,
@@ -76,7 +83,10 @@ export const CompressionSettings = Schema.Struct({
   preserveSystemPrompt: Schema.Boolean,
   /** Mode of a combo, by its id. */
   comboOverrides: Schema.Record(Schema.String, Mode).check(Schema.isMaxProperties(1_000)),
-  stackedPipeline: Schema.Array(Step).check(Schema.isMinLength(1), Schema.isMaxLength(10)),
+  /** Of mode stacked, unless another stored pipeline is the default one. */
+  stackedPipeline: Steps,
+  /** The stored pipeline of all requests of which nothing else says more; null = none. */
+  compressionComboId: Schema.NullOr(text(1, 200)),
   cavemanConfig: CavemanConfig,
   rtkConfig: RtkConfig,
   languageConfig: LanguageConfig
@@ -89,6 +99,7 @@ export const settingKey = "compression"
 export const compressionDefaults: CompressionSettings = {
   enabled: false, defaultMode: "off", autoTriggerMode: "lite", autoTriggerTokens: 0, preserveSystemPrompt: true, comboOverrides: {},
   stackedPipeline: [{ engine: "rtk", intensity: "standard" }, { engine: "caveman", intensity: "full" }],
+  compressionComboId: null,
   cavemanConfig: { enabled: true, compressRoles: ["user"], skipRules: [], minMessageLength: 50, preservePatterns: [], intensity: "full" },
   rtkConfig: {
     enabled: true, intensity: "standard", applyToToolResults: true, enabledFilters: [], disabledFilters: [], maxLinesPerResult: 120,

@@ -1,21 +1,15 @@
 /** Asks the engines of a plan about the texts of a request, one engine after the other, and puts what they say in its body. Pure. */
-import type { CompressionSettings, EngineId, Mode, Step } from "#schemas/words/Compression.ts"
+import type { EngineId } from "#schemas/words/Compression.ts"
 import type { FormatName } from "#schemas/wire/conversation.ts"
 import type * as Edits from "#src/wire/json/edits.ts"
 import * as Caveman from "./caveman.ts"
 import * as Lite from "./lite.ts"
 import type { Piece } from "./Piece.ts"
 import * as Pieces from "./pieces.ts"
+import type { Plan, Stage } from "./plan.ts"
 import * as Rtk from "./rtk/rtk.ts"
 
 type Body = Readonly<Record<string, unknown>>
-
-/** What is done with a request: plain data, so that a thread may do it. */
-export interface Plan {
-  readonly mode: Exclude<Mode, "off">
-  readonly steps: ReadonlyArray<Step>
-  readonly settings: Pick<CompressionSettings, "cavemanConfig" | "languageConfig" | "preserveSystemPrompt" | "rtkConfig">
-}
 
 /** What one engine saved, in estimated tokens. */
 export interface Saved {
@@ -44,17 +38,6 @@ export interface Report {
 export const bytesPerToken = 4
 export const tokensOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / bytesPerToken)
 
-const engineOf: Readonly<Record<Exclude<Mode, "off" | "stacked">, EngineId>> = { lite: "lite", standard: "caveman", rtk: "rtk" }
-
-/** Null where the mode's engine is switched off. */
-export const planOf = (mode: Mode, settings: CompressionSettings): Plan | null => {
-  const isOn = ({ engine }: Step): boolean => engine === "lite" || (engine === "caveman" ? settings.cavemanConfig.enabled : settings.rtkConfig.enabled)
-  if (mode === "off") return null
-  const steps = (mode === "stacked" ? settings.stackedPipeline : [{ engine: engineOf[mode] } as Step]).filter(isOn)
-  const { cavemanConfig, languageConfig, preserveSystemPrompt, rtkConfig } = settings
-  return steps.length === 0 ? null : { mode, steps, settings: { cavemanConfig, languageConfig, preserveSystemPrompt, rtkConfig } }
-}
-
 export interface Said {
   /** The texts, in the order of the pieces. */
   readonly texts: ReadonlyArray<string>
@@ -73,27 +56,25 @@ class Work {
     this.plan = plan
   }
 
-  step(pieces: ReadonlyArray<Piece>, step: Step): ReadonlyArray<string> {
-    const { plan: { settings } } = this
-    switch (step.engine) {
+  stage(pieces: ReadonlyArray<Piece>, stage: Stage): ReadonlyArray<string> {
+    switch (stage.engine) {
       case "lite":
-        return Lite.compress(pieces, settings.preserveSystemPrompt).map(({ technique, text, validation }) => {
+        return Lite.compress(pieces, this.plan.preserveSystemPrompt).map(({ technique, text, validation }) => {
           if (technique !== null) this.techniques.add(technique)
           this.errors.push(...validation.errors)
           return text
         })
       case "caveman":
-        return pieces.map((piece) => this.caveman(piece, step.intensity ?? settings.cavemanConfig.intensity))
+        return pieces.map((piece) => this.caveman(piece, stage.options))
       case "rtk":
-        return pieces.map((piece) => this.rtk(piece, step.intensity ?? settings.rtkConfig.intensity))
+        return pieces.map((piece) => this.rtk(piece, stage.options))
     }
   }
 
-  private caveman({ frozen, role, text }: Piece, intensity: Caveman.Options["intensity"]): string {
-    const { cavemanConfig: config, languageConfig: languages, preserveSystemPrompt } = this.plan.settings
-    if (frozen || role === "tool" || !config.compressRoles.includes(role)) return text
-    if (role === "system" && preserveSystemPrompt) return this.leave(text, "system_prompt_preserved")
-    const said = Caveman.compress(text, role, { config, intensity, languages })
+  private caveman({ frozen, role, text }: Piece, options: Caveman.Options): string {
+    if (frozen || role === "tool" || !options.config.compressRoles.includes(role)) return text
+    if (role === "system" && this.plan.preserveSystemPrompt) return this.leave(text, "system_prompt_preserved")
+    const said = Caveman.compress(text, role, options)
     if (said.skipped !== null) this.skipped.add(said.skipped)
     this.errors.push(...said.validation.errors)
     for (const { count, rule } of said.removals) {
@@ -103,13 +84,13 @@ class Work {
     return said.text
   }
 
-  private rtk({ command, frozen, role, text }: Piece, intensity: Rtk.Options["intensity"]): string {
-    const { rtkConfig: config } = this.plan.settings
+  private rtk({ command, frozen, role, text }: Piece, options: Rtk.Options): string {
+    const { config } = options
     if (frozen || role !== "tool" || !config.applyToToolResults) return text
     const filter = Rtk.filterOf(command, text)
     if (filter === null) return this.leave(text, "no_known_command_output")
     if (!Rtk.allows(config, filter)) return this.leave(text, "filter_disabled")
-    const said = Rtk.shorten(text, filter, { config, intensity })
+    const said = Rtk.shorten(text, filter, options)
     for (const technique of said.techniques) this.techniques.add(`rtk:${technique}`)
     this.errors.push(...said.validation.errors)
     return said.text
@@ -130,11 +111,11 @@ export const ofPieces = (plan: Plan, given: ReadonlyArray<Piece>): Said => {
   const engines: Array<Saved> = []
   let pieces = given
   let before = originalTokens
-  for (const step of plan.steps) {
-    const texts = work.step(pieces, step)
+  for (const stage of plan.stages) {
+    const texts = work.stage(pieces, stage)
     pieces = pieces.map((piece, i) => texts[i] === piece.text ? piece : { ...piece, text: texts[i] as string })
     const after = tokensIn(pieces)
-    engines.push({ engine: step.engine, before, after })
+    engines.push({ engine: stage.engine, before, after })
     before = after
   }
   return {

@@ -9,6 +9,7 @@ import * as Lite from "#src/compression/lite.ts"
 import * as Masking from "#src/compression/masking.ts"
 import { packs } from "#src/compression/packs/index.ts"
 import type { Piece } from "#src/compression/Piece.ts"
+import * as Plan from "#src/compression/plan.ts"
 import * as Validation from "#src/compression/validation.ts"
 import { growthOf } from "#test/support/late.ts"
 
@@ -36,7 +37,7 @@ const everything: CompressionSettings = {
   languageConfig: { enabled: true, autoDetect: false, defaultLanguage: "en", enabledPacks: ["en"] }
 }
 const modes: ReadonlyArray<Mode> = ["lite", "standard", "rtk", "stacked"]
-const planOf = (mode: Mode): Compress.Plan => Compress.planOf(mode, everything) as Compress.Plan
+const planOf = (mode: Mode): Plan.Plan => Plan.ofMode(mode, everything) as Plan.Plan
 const asked = { arbitrary: { runs: 400 } }
 
 describe.each(modes)("mode %s, over any conversation", (mode) => {

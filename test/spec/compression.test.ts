@@ -220,14 +220,14 @@ describe("the settings of compression", () => {
 
   it("are read with their defaults, and changed member by member", async () => {
     expect(await put({ enabled: true, cavemanConfig: { intensity: "ultra" } })).toEqual({
-      enabled: true, defaultMode: "off", autoTriggerMode: "lite", autoTriggerTokens: 0, preserveSystemPrompt: true, comboOverrides: {},
+      enabled: true, defaultMode: "off", autoTriggerMode: "lite", autoTriggerTokens: 0, preserveSystemPrompt: true, comboOverrides: {}, compressionComboId: null,
       stackedPipeline: [{ engine: "rtk", intensity: "standard" }, { engine: "caveman", intensity: "full" }],
       cavemanConfig: { enabled: true, compressRoles: ["user"], skipRules: [], minMessageLength: 50, preservePatterns: [], intensity: "ultra" },
       rtkConfig: {
         enabled: true, intensity: "standard", applyToToolResults: true, enabledFilters: [], disabledFilters: [], maxLinesPerResult: 120, maxCharsPerResult: 12_000, deduplicateThreshold: 3
       },
       languageConfig: { enabled: false, defaultLanguage: "en", autoDetect: true, enabledPacks: ["en"] },
-      cacheMinutes: 5, mcpDescriptionCompressionEnabled: true, compressionComboId: null, cavemanOutputMode: { enabled: false }, aggressive: null, ultra: { enabled: false },
+      cacheMinutes: 5, mcpDescriptionCompressionEnabled: true, cavemanOutputMode: { enabled: false }, aggressive: null, ultra: { enabled: false },
       contextEditing: { enabled: false }, mcpAccessibility: { enabled: false }
     })
     expect(await matrix.gateway.operator.call("PUT", "/api/context/caveman/config", { intensity: "full", skipRules: ["please"] })).toMatchObject({ intensity: "full", skipRules: ["please"] })
@@ -239,7 +239,8 @@ describe("the settings of compression", () => {
     [path, { cavemanOutputMode: { enabled: true } }, "not_supported_yet", "cavemanOutputMode"], [path, { mcpAccessibility: { enabled: true } }, "not_supported_yet", "mcpAccessibility"],
     [path, { rtkConfig: { applyToCodeBlocks: true } }, "not_supported_yet", "rtkConfig.applyToCodeBlocks"], ["/api/context/rtk/config", { customFiltersEnabled: true }, "not_supported_yet", "customFiltersEnabled"],
     [path, { defaultMode: "aggressive" }, "bad_request", "defaultMode"], [path, { stackedPipeline: [] }, "bad_request", "stackedPipeline"],
-    [path, { stackedPipeline: [{ engine: "ultra" }] }, "bad_request", "stackedPipeline.0"], [path, { cavemanConfig: { skipRules: ["nothing"] } }, "bad_request", "cavemanConfig.skipRules.0"],
+    [path, { stackedPipeline: [{ engine: "nothing" }] }, "bad_request", "stackedPipeline.0"],
+    [path, { stackedPipeline: [{ engine: "rtk", config: { enabledFilters: ["nothing"] } }] }, "bad_request", "stackedPipeline.0.config.enabledFilters.0"], [path, { compressionComboId: "nothing" }, "bad_request", "compressionComboId"], [path, { cavemanConfig: { skipRules: ["nothing"] } }, "bad_request", "cavemanConfig.skipRules.0"],
     [path, { cavemanConfig: { preservePatterns: ["(a)\\1"] } }, "bad_request", "cavemanConfig.preservePatterns.0"], ["/api/context/rtk/config", { enabledFilters: ["nothing"] }, "bad_request", "enabledFilters.0"],
     [path, { unknown: 1 }, "bad_request", "unknown"], [path, { comboOverrides: { a: "loud" } }, "bad_request", "comboOverrides.a"]
   ])("%s refuses %j with %s, for %s", async (where, body, code, field) => {

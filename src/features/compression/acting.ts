@@ -1,14 +1,16 @@
 /** Which fields of the settings of compression act. The others belong to engines that are not built: only their neutral value is taken. */
-import { actIn, lacks, type Rows } from "#schemas/acting/row.ts"
+import { actIn, actsIn, lacks, type Rows } from "#schemas/acting/row.ts"
 import * as ActingTable from "#src/management/acting/ActingTable.ts"
 
 const caveman: Rows = {
-  ...actIn("src/compression/compress.ts", "enabled", "compressRoles"),
+  enabled: actsIn("src/compression/plan.ts"),
+  compressRoles: actsIn("src/compression/compress.ts"),
   ...actIn("src/compression/caveman.ts", "skipRules", "minMessageLength", "preservePatterns", "intensity")
 }
 
 const rtk: Rows = {
-  ...actIn("src/compression/compress.ts", "enabled", "applyToToolResults"),
+  enabled: actsIn("src/compression/plan.ts"),
+  applyToToolResults: actsIn("src/compression/compress.ts"),
   ...actIn("src/compression/rtk/rtk.ts", "intensity", "enabledFilters", "disabledFilters", "maxLinesPerResult", "maxCharsPerResult", "deduplicateThreshold"),
   applyToCodeBlocks: lacks("compression", false),
   applyToAssistantMessages: lacks("compression", false),
@@ -23,14 +25,13 @@ const rtk: Rows = {
 }
 
 const rows: Rows = {
-  ...actIn("src/compression/effective.ts", "enabled", "defaultMode", "autoTriggerMode", "autoTriggerTokens", "comboOverrides.*"),
-  ...actIn("src/compression/compress.ts", "preserveSystemPrompt", "stackedPipeline"),
+  ...actIn("src/compression/effective.ts", "enabled", "defaultMode", "autoTriggerMode", "autoTriggerTokens", "comboOverrides.*", "compressionComboId"),
+  ...actIn("src/compression/plan.ts", "preserveSystemPrompt", "stackedPipeline"),
   ...ActingTable.below("cavemanConfig", caveman),
   ...ActingTable.below("rtkConfig", rtk),
   ...ActingTable.below("languageConfig", actIn("src/compression/caveman.ts", "enabled", "defaultLanguage", "autoDetect", "enabledPacks")),
   cacheMinutes: lacks("compression", 5),
   mcpDescriptionCompressionEnabled: lacks("compression", true),
-  compressionComboId: lacks("compression"),
   cavemanOutputMode: lacks("compression", { enabled: false }),
   aggressive: lacks("compression"),
   ultra: lacks("compression", { enabled: false }),
@@ -44,6 +45,6 @@ export const rtkConfig = ActingTable.make("Compression of output", rtk, "PUT /ap
 
 /** What GET says of the fields that do not act: their neutral values. */
 export const neutral = {
-  cacheMinutes: 5, mcpDescriptionCompressionEnabled: true, compressionComboId: null, cavemanOutputMode: { enabled: false }, aggressive: null, ultra: { enabled: false },
+  cacheMinutes: 5, mcpDescriptionCompressionEnabled: true, cavemanOutputMode: { enabled: false }, aggressive: null, ultra: { enabled: false },
   contextEditing: { enabled: false }, mcpAccessibility: { enabled: false }
 } as const

@@ -11,7 +11,7 @@ const opt = Schema.optionalKey
 const json = opt(Schema.Json)
 /** Fields of engines that are not built; only their neutral value is taken. */
 const unbuilt = {
-  cacheMinutes: json, mcpDescriptionCompressionEnabled: json, compressionComboId: json, cavemanOutputMode: json, aggressive: json, ultra: json, contextEditing: json,
+  cacheMinutes: json, mcpDescriptionCompressionEnabled: json, cavemanOutputMode: json, aggressive: json, ultra: json, contextEditing: json,
   mcpAccessibility: json
 }
 

@@ -13,7 +13,7 @@ const unknown = (names: ReadonlyArray<string> | undefined, known: ReadonlySet<st
   (names ?? []).flatMap((name, i) => known.has(name) ? [] : [{ field: `${field}.${i}`, message: `Unknown name ${JSON.stringify(name)}: ${list} lists them` }])
 
 /** What a schema cannot say. `at`: where the parts stand in what was sent, with a dot. */
-export const issuesOf = ({ cavemanConfig, rtkConfig }: CompressionChange, at: { readonly caveman: string; readonly rtk: string }): ReadonlyArray<Refusal.FieldIssue> => [
+export const issuesOf = ({ cavemanConfig, rtkConfig }: Pick<CompressionChange, "cavemanConfig" | "rtkConfig">, at: { readonly caveman: string; readonly rtk: string }): ReadonlyArray<Refusal.FieldIssue> => [
   ...unknown(cavemanConfig?.skipRules, rules, `${at.caveman}skipRules`, "GET /api/compression/rules"),
   ...(cavemanConfig?.preservePatterns ?? []).flatMap((pattern, i) => {
     const made = LinearRegex.compile(pattern)

@@ -1,17 +1,20 @@
 /** How prompts are made shorter before they are sent. The engines are `src/compression`; requests ask them in `src/inference/conversations`. */
+import * as Layer from "effect/Layer"
 import * as Feature from "#src/management/Feature.ts"
 import * as Acting from "./acting.ts"
 import { CompressionGroup } from "./api.ts"
 import { degradation } from "./degradation.ts"
 import * as Http from "./http.ts"
 import version46 from "./migrations/0046_compression.ts"
+import { PipelinesGroup } from "./pipelines/api.ts"
+import * as PipelinesHttp from "./pipelines/http.ts"
 import * as CompressionStatistics from "./statistics/CompressionStatistics.ts"
 import * as PostgresCompressionStatisticsStore from "./statistics/PostgresCompressionStatisticsStore.ts"
 
 export const compression = Feature.make({
   name: "compression",
-  groups: [CompressionGroup],
-  handlers: Http.layer,
+  groups: [CompressionGroup, PipelinesGroup],
+  handlers: Layer.mergeAll(Http.layer, PipelinesHttp.layer),
   acting: [Acting.compression, Acting.cavemanConfig, Acting.rtkConfig],
   degradation,
   stores: PostgresCompressionStatisticsStore.layer,

@@ -1,10 +1,13 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import { Configuration } from "#actors/ports/Configuration.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { LARGE_BYTES } from "#schemas/largeBodies.ts"
-import { type CompressionSettings, compressionOf, settingKey } from "#schemas/words/Compression.ts"
+import { type CompressionSettings, compressionOf, type Mode, settingKey } from "#schemas/words/Compression.ts"
+import { pipelinesOf } from "#schemas/words/CompressionPipeline.ts"
 import { packs } from "#src/compression/packs/index.ts"
+import * as Plan from "#src/compression/plan.ts"
 import { filters } from "#src/compression/rtk/filters.ts"
 import * as SettingObject from "#src/features/settings/ports/settingObject.ts"
 import { refuseInert } from "#src/management/acting.ts"
@@ -13,6 +16,7 @@ import * as Surface from "#src/management/Surface.ts"
 import * as Acting from "./acting.ts"
 import { type CompressionChange, CompressionGroup } from "./api.ts"
 import { changed, issuesOf } from "./change.ts"
+import { issuesIn } from "./pipelines/pipelines.ts"
 import * as Preview from "./preview.ts"
 import * as Analytics from "./statistics/analytics.ts"
 import { CompressionStatistics } from "./statistics/CompressionStatistics.ts"
@@ -42,23 +46,34 @@ const fits = (messages: ReadonlyArray<unknown>): Effect.Effect<void, Refusal.Ref
   : Effect.fail(Refusal.invalidField("messages", `Send at most ${LARGE_BYTES} characters`))
 
 export const layer = HttpApiBuilder.group(Surface.make(CompressionGroup), "compression", Effect.fn(function*(handlers) {
+  const configuration = yield* Configuration
   const stored = yield* SettingObject.make(settingKey, compressionOf, changed)
   const now = (yield* Clock.Clock).currentTimeMillisUnsafe
   const statistics = yield* CompressionStatistics
   const analytics = (spanMs: number) => answer(Effect.map(Effect.suspend(() => statistics.since(Math.max(0, now() - spanMs))), Analytics.of))
+  const pipelines = (settings: CompressionSettings) => pipelinesOf(configuration.current().settings, settings)
+  /** A mode as requests have it; engines that are given for a trial come first. */
+  const planOf = (mode: Mode, settings: CompressionSettings, { stackedPipeline }: CompressionChange): Plan.Plan | null => {
+    const own = mode === "stacked" && stackedPipeline === undefined ? pipelines(settings).find(({ isDefault }) => isDefault) : undefined
+    return own === undefined ? Plan.ofMode(mode, settings) : Plan.ofPipeline(own, settings)
+  }
+  const strangersIn = ({ compressionComboId: id }: CompressionChange, at = ""): ReadonlyArray<Refusal.FieldIssue> =>
+    id === undefined || id === null || pipelines(compressionOf(configuration.current().settings)).some((one) => one.id === id)
+      ? []
+      : [{ field: `${at}compressionComboId`, message: "No such compression combo: GET /api/context/combos lists them" }]
   const put = (change: CompressionChange) => stored.put(change)
   return handlers.handleAll({
     settings: () => Effect.map(stored.get, viewOf),
     changeSettings: ({ payload }) => answer(Effect.gen(function*() {
       yield* refuseInert(Acting.compression, payload)
-      yield* refused(issuesOf(payload, whole))
+      yield* refused([...issuesOf(payload, whole), ...issuesIn(payload.stackedPipeline ?? [], "stackedPipeline"), ...strangersIn(payload)])
       return viewOf(yield* put(payload))
     })),
     preview: ({ payload: { config = {}, messages, mode } }) => answer(Effect.gen(function*() {
       yield* refuseInert(Acting.compression, config)
-      yield* refused(issuesOf(config, inConfig))
+      yield* refused([...issuesOf(config, inConfig), ...issuesIn(config.stackedPipeline ?? [], "config.stackedPipeline"), ...strangersIn(config, "config.")])
       yield* fits(messages)
-      return Preview.ofMessages(messages, mode, changed(yield* stored.get, config), now)
+      return Preview.ofMessages(messages, mode, planOf(mode, changed(yield* stored.get, config), config), now)
     })),
     analytics: () => analytics(spans.all),
     contextAnalytics: ({ query: { since = "24h" } }) => analytics(spans[since]),

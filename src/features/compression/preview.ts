@@ -3,6 +3,7 @@ import type { CompressionSettings, Mode } from "#schemas/words/Compression.ts"
 import * as Compress from "#src/compression/compress.ts"
 import * as Masking from "#src/compression/masking.ts"
 import * as Pieces from "#src/compression/pieces.ts"
+import type { Plan } from "#src/compression/plan.ts"
 import * as Filters from "#src/compression/rtk/filters.ts"
 import * as Rtk from "#src/compression/rtk/rtk.ts"
 import type * as Validation from "#src/compression/validation.ts"
@@ -22,17 +23,16 @@ const counted = (before: number, after: number) => ({ originalTokens: before, co
 const validationOf = (errors: ReadonlyArray<string>) => ({ valid: errors.length === 0, errors, warnings: [], fallbackApplied: errors.length > 0 })
 
 /** The intensity of the rules in a plan. */
-const intensityOf = (plan: Compress.Plan | null): string | null => {
-  const step = plan?.steps.find(({ engine }) => engine === "caveman")
-  return step?.engine === "caveman" ? step.intensity ?? plan?.settings.cavemanConfig.intensity ?? null : null
+const intensityOf = (plan: Plan | null): string | null => {
+  const stage = plan?.stages.find(({ engine }) => engine === "caveman")
+  return stage?.engine === "caveman" ? stage.options.intensity : null
 }
 
 const nothing = { techniques: [], removals: new Map<string, number>(), skipped: ["engine_disabled"], errors: [] }
 
-/** `now`: a clock, ms. */
-export const ofMessages = (messages: Messages, mode: Mode, settings: CompressionSettings, now: () => number): Preview => {
+/** `plan`: of the mode; null = its engines are off. `now`: a clock, ms. */
+export const ofMessages = (messages: Messages, mode: Mode, plan: Plan | null, now: () => number): Preview => {
   const begun = now()
-  const plan = Compress.planOf(mode, settings)
   const { pieces } = Pieces.of("chat-completions", { messages })
   const said = plan === null ? null : Compress.ofPieces(plan, pieces)
   const changes = pieces.flatMap(({ path, text }, i) => said === null || said.texts[i] === text ? [] : [{ path, before: text, to: said.texts[i] as string }])

@@ -4,6 +4,7 @@ import { PublicError } from "#schemas/errors.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { FormatName, Signature } from "#schemas/wire/conversation.ts"
 import type * as Compress from "#src/compression/compress.ts"
+import type { Plan } from "#src/compression/plan.ts"
 import * as Jobs from "#src/inference/lane/bodies/jobs.ts"
 import { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import { ConversationEncoding } from "./ConversationEncoding.ts"
@@ -28,7 +29,7 @@ export interface EncodeJob extends Jobs.JobSubject {
   readonly systemPrompt: SystemPrompt | null
   readonly thinkingRule: ThinkingRule | null
   /** How the prompt is made shorter; null = not at all. */
-  readonly compression: Compress.Plan | null
+  readonly compression: Plan | null
   readonly effortHeader: string | undefined
   /** As it was chosen for an earlier target; undefined = not yet. */
   readonly effort: AutoEffort | null | undefined

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import { PublicError } from "#schemas/errors.ts"
 import type { FormatName } from "#schemas/wire/conversation.ts"
 import * as Compress from "#src/compression/compress.ts"
+import type { Plan } from "#src/compression/plan.ts"
 import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import type { Prompt, Shortening } from "#src/inference/lane/bodies/Prompt.ts"
 import * as Edits from "#src/wire/json/edits.ts"
@@ -13,14 +14,14 @@ const quickBytes = 16 * 1024
 
 export class PromptCompression implements Shortening {
   readonly header: string
-  readonly plan: Compress.Plan | null
+  readonly plan: Plan | null
   private readonly format: FormatName
   /** Called once, with what was saved. */
-  private readonly onSaved: (savings: Compress.Savings, plan: Compress.Plan) => void
+  private readonly onSaved: (savings: Compress.Savings, plan: Plan) => void
   private pending: boolean
 
   /** `plan`: null = nothing is done. */
-  constructor(plan: Compress.Plan | null, header: string, format: FormatName, onSaved: (savings: Compress.Savings, plan: Compress.Plan) => void) {
+  constructor(plan: Plan | null, header: string, format: FormatName, onSaved: (savings: Compress.Savings, plan: Plan) => void) {
     this.plan = plan
     this.header = header
     this.format = format

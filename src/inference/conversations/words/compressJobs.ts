@@ -1,6 +1,7 @@
 /** The job about the texts of a body: which of them are said shorter. */
 import type { FormatName } from "#schemas/wire/conversation.ts"
-import type { Compressed, Plan } from "#src/compression/compress.ts"
+import type { Compressed } from "#src/compression/compress.ts"
+import type { Plan } from "#src/compression/plan.ts"
 import type { JobSubject, Kind } from "#src/inference/lane/bodies/jobs.ts"
 
 export interface CompressJob extends JobSubject {

@@ -1,6 +1,7 @@
 /** What a client sent, for as long as it is needed. */
 import type * as Effect from "effect/Effect"
 import type * as Compress from "#src/compression/compress.ts"
+import type { Plan } from "#src/compression/plan.ts"
 import type { BodyWorkers } from "./BodyWorkers.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
@@ -42,7 +43,7 @@ export interface Shortening {
   /** Value of X-Gateway-Compression. */
   readonly header: string
   /** What is done; null = nothing. */
-  readonly plan: Compress.Plan | null
+  readonly plan: Plan | null
   /** Makes a prompt shorter in a thread of its own; null when `now` does it. */
   readonly prepare: (workers: BodyWorkers, prompt: Prompt) => Effect.Effect<void> | null
   /** Makes a prompt shorter, unless it was made so before, or is large. */
