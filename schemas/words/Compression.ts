@@ -5,11 +5,11 @@ import { integer, listOf, partial, text } from "#schemas/api/fields.ts"
 /** Who says a text. */
 export type Role = "system" | "user" | "assistant" | "tool"
 
-/** off: nothing; lite: no change of meaning; standard: caveman; rtk: output of commands; stacked: the engines of `stackedPipeline`. */
-export const Mode = Schema.Literals(["off", "lite", "standard", "rtk", "stacked"])
+/** off: nothing; lite: no change of meaning; standard: caveman; aggressive, ultra: older turns; rtk: output of commands; stacked: the default pipeline. */
+export const Mode = Schema.Literals(["off", "lite", "standard", "aggressive", "ultra", "rtk", "stacked"])
 export type Mode = typeof Mode.Type
 
-export const EngineId = Schema.Literals(["lite", "caveman", "rtk"])
+export const EngineId = Schema.Literals(["lite", "caveman", "rtk", "session-dedup", "ionizer", "mcpAccessibility", "aggressive", "ultra"])
 export type EngineId = typeof EngineId.Type
 
 export const Intensity = Schema.Literals(["lite", "full", "ultra"])
@@ -59,6 +59,45 @@ export const LanguageConfig = Schema.Struct({
 })
 export interface LanguageConfig extends Schema.Schema.Type<typeof LanguageConfig> {}
 
+/** Turns, each an answer of the model; they grow from verbatim to fullSummary. */
+const turns = integer(0, 1_000)
+
+export const AggressiveConfig = Schema.Struct({
+  /** From which age on what is done; turns younger than `verbatim` stay. */
+  thresholds: Schema.Struct({ fullSummary: turns, moderate: turns, light: turns, verbatim: turns }),
+  /** Which results of tools may lose something. */
+  toolStrategies: Schema.Struct({ shellOutput: Schema.Boolean, json: Schema.Boolean }),
+  /** False: the oldest turns are as those in the middle. */
+  summarizerEnabled: Schema.Boolean,
+  /** Estimated tokens of a summary, beside what always stays. */
+  maxTokensPerMessage: integer(1, 1_000_000),
+  /** Share of the characters; a smaller gain changes nothing. */
+  minSavingsThreshold: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
+})
+export interface AggressiveConfig extends Schema.Schema.Type<typeof AggressiveConfig> {}
+
+export const UltraConfig = Schema.Struct({
+  enabled: Schema.Boolean,
+  /** Share of the words that stays at least. */
+  compressionRate: Schema.Finite.check(Schema.isBetween({ minimum: 0.1, maximum: 1 })),
+  /** Words with a lower score may go. */
+  minScoreThreshold: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 0.5 }))
+})
+export interface UltraConfig extends Schema.Schema.Type<typeof UltraConfig> {}
+
+export const AccessibilityConfig = Schema.Struct({
+  enabled: Schema.Boolean,
+  /** Characters that stay of one tree. */
+  maxTextChars: integer(1_000, 10_000_000),
+  /** Nodes of one role, one below the other, from which some go. */
+  collapseThreshold: integer(3, 10_000),
+  collapseKeepHead: integer(1, 10_000),
+  collapseKeepTail: integer(0, 10_000),
+  /** Characters; a shorter tree stays whole. */
+  minLengthToProcess: integer(0, 1_000_000)
+})
+export interface AccessibilityConfig extends Schema.Schema.Type<typeof AccessibilityConfig> {}
+
 const opt = Schema.optionalKey
 const { enabled: _caveman, intensity: _full, ...cavemanFields } = CavemanConfig.fields
 const { enabled: _rtk, intensity: _standard, ...rtkFields } = RtkConfig.fields
@@ -67,11 +106,21 @@ const { enabled: _rtk, intensity: _standard, ...rtkFields } = RtkConfig.fields
 export const Step = Schema.Union([
   Schema.Struct({ engine: Schema.Literal("lite") }),
   Schema.Struct({ engine: Schema.Literal("caveman"), intensity: opt(Intensity), config: opt(partial(Schema.Struct(cavemanFields))) }),
-  Schema.Struct({ engine: Schema.Literal("rtk"), intensity: opt(RtkIntensity), config: opt(partial(Schema.Struct(rtkFields))) })
+  Schema.Struct({ engine: Schema.Literal("rtk"), intensity: opt(RtkIntensity), config: opt(partial(Schema.Struct(rtkFields))) }),
+  Schema.Struct({ engine: Schema.Literals(["session-dedup", "ionizer", "mcpAccessibility", "aggressive", "ultra"]) })
 ]).annotate({ identifier: "CompressionStep" })
 export type Step = typeof Step.Type
 
 export const Steps = Schema.Array(Step).check(Schema.isMinLength(1), Schema.isMaxLength(10))
+
+/** Whether models are asked for short answers. */
+export const OutputMode = Schema.Struct({
+  enabled: Schema.Boolean,
+  intensity: Intensity,
+  /** Warnings, steps that cannot be undone and misunderstandings are said in full sentences all the same. */
+  autoClarity: Schema.Boolean
+})
+export interface OutputMode extends Schema.Schema.Type<typeof OutputMode> {}
 
 export const CompressionSettings = Schema.Struct({
   enabled: Schema.Boolean,
@@ -87,9 +136,15 @@ export const CompressionSettings = Schema.Struct({
   stackedPipeline: Steps,
   /** The stored pipeline of all requests of which nothing else says more; null = none. */
   compressionComboId: Schema.NullOr(text(1, 200)),
+  /** Descriptions of the gateway's own MCP tools are short; the flag GATEWAY_MCP_COMPRESS_DESCRIPTIONS must be on, too. */
+  mcpDescriptionCompressionEnabled: Schema.Boolean,
+  cavemanOutputMode: OutputMode,
   cavemanConfig: CavemanConfig,
   rtkConfig: RtkConfig,
-  languageConfig: LanguageConfig
+  languageConfig: LanguageConfig,
+  aggressive: AggressiveConfig,
+  ultra: UltraConfig,
+  mcpAccessibility: AccessibilityConfig
 })
 export interface CompressionSettings extends Schema.Schema.Type<typeof CompressionSettings> {}
 
@@ -99,13 +154,19 @@ export const settingKey = "compression"
 export const compressionDefaults: CompressionSettings = {
   enabled: false, defaultMode: "off", autoTriggerMode: "lite", autoTriggerTokens: 0, preserveSystemPrompt: true, comboOverrides: {},
   stackedPipeline: [{ engine: "rtk", intensity: "standard" }, { engine: "caveman", intensity: "full" }],
-  compressionComboId: null,
+  compressionComboId: null, mcpDescriptionCompressionEnabled: true, cavemanOutputMode: { enabled: false, intensity: "full", autoClarity: true },
   cavemanConfig: { enabled: true, compressRoles: ["user"], skipRules: [], minMessageLength: 50, preservePatterns: [], intensity: "full" },
   rtkConfig: {
     enabled: true, intensity: "standard", applyToToolResults: true, enabledFilters: [], disabledFilters: [], maxLinesPerResult: 120,
     maxCharsPerResult: 12_000, deduplicateThreshold: 3
   },
-  languageConfig: { enabled: false, defaultLanguage: "en", autoDetect: true, enabledPacks: ["en"] }
+  languageConfig: { enabled: false, defaultLanguage: "en", autoDetect: true, enabledPacks: ["en"] },
+  aggressive: {
+    thresholds: { fullSummary: 5, moderate: 3, light: 2, verbatim: 2 }, toolStrategies: { shellOutput: true, json: true }, summarizerEnabled: true,
+    maxTokensPerMessage: 2_048, minSavingsThreshold: 0.05
+  },
+  ultra: { enabled: false, compressionRate: 0.5, minScoreThreshold: 0.3 },
+  mcpAccessibility: { enabled: true, maxTextChars: 50_000, collapseThreshold: 30, collapseKeepHead: 10, collapseKeepTail: 5, minLengthToProcess: 2_000 }
 }
 
 const isSettings = Schema.is(CompressionSettings)
@@ -118,13 +179,24 @@ export const over = <Value extends object>(defaults: Value, stored: unknown): Va
   return { ...defaults, ...Object.fromEntries(said) as Partial<Value> }
 }
 
+/** The settings with what a change, or a store, says of them: objects member by member. */
+export const changedBy = (before: CompressionSettings, change: unknown): CompressionSettings => {
+  const said = isRecord(change) ? change : {}
+  const aggressive = isRecord(said["aggressive"]) ? said["aggressive"] : {}
+  return {
+    ...over(before, change),
+    cavemanOutputMode: over(before.cavemanOutputMode, said["cavemanOutputMode"]), cavemanConfig: over(before.cavemanConfig, said["cavemanConfig"]),
+    rtkConfig: over(before.rtkConfig, said["rtkConfig"]), languageConfig: over(before.languageConfig, said["languageConfig"]),
+    aggressive: {
+      ...over(before.aggressive, aggressive), thresholds: over(before.aggressive.thresholds, aggressive["thresholds"]),
+      toolStrategies: over(before.aggressive.toolStrategies, aggressive["toolStrategies"])
+    },
+    ultra: over(before.ultra, said["ultra"]), mcpAccessibility: over(before.mcpAccessibility, said["mcpAccessibility"])
+  }
+}
+
 /** The effective settings; defaults for what is no longer allowed. */
 export const compressionOf = (settings: ReadonlyMap<string, unknown>): CompressionSettings => {
-  const stored = settings.get(settingKey)
-  const whole = over(compressionDefaults, stored)
-  const filled = {
-    ...whole, cavemanConfig: over(compressionDefaults.cavemanConfig, whole.cavemanConfig),
-    rtkConfig: over(compressionDefaults.rtkConfig, whole.rtkConfig), languageConfig: over(compressionDefaults.languageConfig, whole.languageConfig)
-  }
+  const filled = changedBy(compressionDefaults, settings.get(settingKey))
   return isSettings(filled) ? filled : compressionDefaults
 }

@@ -8,4 +8,8 @@ export interface Piece {
   readonly frozen: boolean
   /** The command whose output it is; null = it is none, or none that is known. */
   readonly command: string | null
+  /** Name of the tool whose result it is; null = it is none, or its call is not known. */
+  readonly tool: string | null
+  /** How many answers of the model begin before it: each with its calls is one. */
+  readonly turn: number
 }

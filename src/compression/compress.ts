@@ -3,10 +3,16 @@ import type { EngineId } from "#schemas/words/Compression.ts"
 import type { FormatName } from "#schemas/wire/conversation.ts"
 import type * as Edits from "#src/wire/json/edits.ts"
 import * as Caveman from "./caveman.ts"
+import * as Aggressive from "./history/aggressive.ts"
+import * as Repeats from "./history/repeats.ts"
+import * as Ultra from "./history/ultra.ts"
 import * as Lite from "./lite.ts"
 import type { Piece } from "./Piece.ts"
 import * as Pieces from "./pieces.ts"
 import type { Plan, Stage } from "./plan.ts"
+import * as Accessibility from "./results/accessibility.ts"
+import * as Ionizer from "./results/ionizer.ts"
+import { isQuery } from "./results/queries.ts"
 import * as Rtk from "./rtk/rtk.ts"
 
 type Body = Readonly<Record<string, unknown>>
@@ -45,6 +51,8 @@ export interface Said {
   readonly report: Report
 }
 
+const noErrors: ReadonlyArray<string> = []
+
 class Work {
   readonly techniques = new Set<string>()
   readonly removals = new Map<string, number>()
@@ -64,6 +72,16 @@ class Work {
           this.errors.push(...validation.errors)
           return text
         })
+      case "session-dedup":
+        return Repeats.compress(pieces, this.plan.preserveSystemPrompt).map(({ text, validation }, i) => this.said(stage.engine, pieces[i] as Piece, text, null, validation.errors))
+      case "ionizer":
+        return pieces.map((piece) => piece.frozen || !isQuery(piece) ? piece.text : this.said(stage.engine, piece, Ionizer.compress(piece.text)))
+      case "mcpAccessibility":
+        return pieces.map((piece) => piece.frozen || !Accessibility.isTree(piece) ? piece.text : this.said(stage.engine, piece, Accessibility.compress(piece.text, stage.config)))
+      case "aggressive":
+        return Aggressive.compress(pieces, stage.options).map(({ errors, technique, text }, i) => this.said(stage.engine, pieces[i] as Piece, text, technique, errors))
+      case "ultra":
+        return Ultra.compress(pieces, stage.config).map(({ errors, text }, i) => this.said(stage.engine, pieces[i] as Piece, text, null, errors))
       case "caveman":
         return pieces.map((piece) => this.caveman(piece, stage.options))
       case "rtk":
@@ -96,6 +114,14 @@ class Work {
     return said.text
   }
 
+  /** A text that is longer than it was is not taken. */
+  private said(engine: EngineId, { text: before }: Piece, text: string, technique: string | null = null, errors: ReadonlyArray<string> = noErrors): string {
+    this.errors.push(...errors)
+    if (text === before || text.length > before.length) return before
+    this.techniques.add(technique === null ? engine : `${engine}:${technique}`)
+    return text
+  }
+
   private leave(text: string, why: string): string {
     this.skipped.add(why)
     return text
@@ -104,22 +130,36 @@ class Work {
 
 const tokensIn = (pieces: ReadonlyArray<Piece>): number => pieces.reduce((sum, { text }) => sum + tokensOf(text), 0)
 
-/** The texts as they are said now. */
-export const ofPieces = (plan: Plan, given: ReadonlyArray<Piece>): Said => {
+/** Characters of a request that are compressed; about half a second of a thread. What comes later stays. */
+export const MOST_CHARACTERS = 2_000_000
+
+/** How many pieces from the first one on are within so many characters. */
+const within = (pieces: ReadonlyArray<Piece>, most: number): number => {
+  let length = 0
+  const end = pieces.findIndex(({ text }) => (length += text.length) > most)
+  return end === -1 ? pieces.length : end
+}
+
+/** The texts as they are said now. `marked`: the client marked a prefix for a vendor's cache. `most`: characters that are compressed. */
+export const ofPieces = (plan: Plan, given: ReadonlyArray<Piece>, marked = false, most = MOST_CHARACTERS): Said => {
   const work = new Work(plan)
   const originalTokens = tokensIn(given)
+  const end = within(given, most)
+  const rest = given.slice(end)
+  const restTokens = tokensIn(rest)
   const engines: Array<Saved> = []
-  let pieces = given
+  let pieces: ReadonlyArray<Piece> = rest.length === 0 ? given : given.slice(0, end)
+  if (rest.length > 0) work.skipped.add("too_long")
   let before = originalTokens
-  for (const stage of plan.stages) {
+  for (const stage of marked ? plan.steady : plan.stages) {
     const texts = work.stage(pieces, stage)
     pieces = pieces.map((piece, i) => texts[i] === piece.text ? piece : { ...piece, text: texts[i] as string })
-    const after = tokensIn(pieces)
+    const after = tokensIn(pieces) + restTokens
     engines.push({ engine: stage.engine, before, after })
     before = after
   }
   return {
-    texts: pieces.map(({ text }) => text), report: work,
+    texts: [...pieces, ...rest].map(({ text }) => text), report: work,
     savings: { originalTokens, compressedTokens: before, engines, validationFallback: work.errors.length > 0 }
   }
 }
@@ -131,9 +171,9 @@ export interface Compressed {
 }
 
 /** What changes in a body of a client's format. */
-export const ofBody = (plan: Plan, format: FormatName, body: Body): Compressed => {
-  const { pieces } = Pieces.of(format, body)
-  const { savings, texts } = ofPieces(plan, pieces)
+export const ofBody = (plan: Plan, format: FormatName, body: Body, most = MOST_CHARACTERS): Compressed => {
+  const { marked, pieces } = Pieces.of(format, body)
+  const { savings, texts } = ofPieces(plan, pieces, marked, most)
   const changed = pieces.flatMap(({ path, text }, i) => texts[i] === text ? [] : [{ path, to: texts[i] as string }])
   return { changes: changed.length === 0 ? null : changed, savings }
 }

@@ -2,17 +2,25 @@
  * Which mode a request has, and why: what its client asks by header, then what its combo says, then the active pipeline, then the length
  * of the prompt, then the default. Nothing switches compression on while the operator has it off. Pure.
  */
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import { type CompressionSettings, compressionOf, EngineId, type Mode, Mode as Modes } from "#schemas/words/Compression.ts"
 import { type Pipeline, pipelinesOf } from "#schemas/words/CompressionPipeline.ts"
 import { bytesPerToken } from "./compress.ts"
 import * as Plan from "./plan.ts"
+import * as Terse from "./terse.ts"
 
 export type Source = "request-header" | "routing-override" | "active-profile" | "auto-trigger" | "default" | "off"
 
-/** What was decided for a request. */
-export interface Decision {
+/** What is done with a request. */
+interface Choice {
   /** Null = the prompt stays as it is. */
   readonly plan: Plan.Plan | null
+  /** What asks the model for a short answer; null = nothing. */
+  readonly terse: string | null
+}
+
+/** What was decided for a request. */
+export interface Decision extends Choice {
   /** Value of X-Gateway-Compression. */
   readonly header: string
 }
@@ -20,15 +28,17 @@ export interface Decision {
 /** The settings, read once for all requests. */
 export interface Rules {
   readonly settings: CompressionSettings
-  readonly plans: ReadonlyMap<Mode, Plan.Plan | null>
+  readonly modes: ReadonlyMap<Mode, Choice>
+  /** What asks for short answers, where no pipeline says more. */
+  readonly usual: string | null
   /** Of one engine, by its id; only of those that are on. */
-  readonly engines: ReadonlyMap<string, Plan.Plan>
+  readonly engines: ReadonlyMap<string, Choice>
   /** Stored pipelines by their names in lower case, then by their ids. */
-  readonly named: ReadonlyMap<string, Plan.Plan | null>
+  readonly named: ReadonlyMap<string, Choice>
   /** By the combo that they are assigned to. */
-  readonly assigned: ReadonlyMap<string, Plan.Plan | null>
+  readonly assigned: ReadonlyMap<string, Choice>
   /** Of all requests of which nothing else says more; undefined = there is none. */
-  readonly active: Plan.Plan | null | undefined
+  readonly active: Choice | undefined
 }
 
 export interface Asked {
@@ -43,47 +53,56 @@ export interface Asked {
   readonly bytes: number
 }
 
+/** What decides about a request. */
+export const askedBy = (
+  client: { readonly header: (lowerCaseName: string) => string | undefined }, key: Pick<ApiKey, "policy"> | null, bytes: number, comboId: string | null, comboMode: Mode | null
+): Asked => ({ header: client.header("x-gateway-compression"), allowed: key === null || key.policy.compressionEnabled, comboId, comboMode, bytes })
+
 export const offHeader = "off; source=off"
-const off: Decision = { plan: null, header: offHeader }
+const nothing: Choice = { plan: null, terse: null }
+const off: Decision = { ...nothing, header: offHeader }
 
 /** What these names say in the header is not a pipeline. */
 const reserved: ReadonlySet<string> = new Set(["off", "default"])
-
-const modeOf: Readonly<Record<EngineId, Mode>> = { lite: "lite", caveman: "standard", rtk: "rtk" }
 
 /** Null while compression is off. */
 export const rulesOf = (stored: ReadonlyMap<string, unknown>): Rules | null => {
   const settings = compressionOf(stored)
   if (!settings.enabled) return null
-  const pipelines = pipelinesOf(stored, settings).map((pipeline) => ({ pipeline, plan: Plan.ofPipeline(pipeline, settings) }))
-  const planOf = (found: (pipeline: Pipeline) => boolean): Plan.Plan | null | undefined => pipelines.find(({ pipeline }) => found(pipeline))?.plan
-  const plans = new Map(Modes.literals.map((mode) => [mode, mode === "stacked" ? planOf(({ isDefault }) => isDefault) ?? null : Plan.ofMode(mode, settings)]))
+  const { cavemanOutputMode: output, compressionComboId } = settings
+  const usual = output.enabled ? Terse.wordsOf(output.intensity, output) : null
+  const pipelines = pipelinesOf(stored, settings).map((pipeline) => ({
+    pipeline, choice: { plan: Plan.ofPipeline(pipeline, settings), terse: pipeline.outputMode ? Terse.wordsOf(pipeline.outputModeIntensity, output) : usual }
+  }))
+  const choiceOf = (found: (pipeline: Pipeline) => boolean): Choice | undefined => pipelines.find(({ pipeline }) => found(pipeline))?.choice
+  const modes = new Map<Mode, Choice>(Modes.literals.map((mode) =>
+    [mode, (mode === "stacked" ? choiceOf(({ isDefault }) => isDefault) : undefined) ?? { plan: Plan.ofMode(mode, settings), terse: mode === "off" ? null : usual }]))
   return {
-    settings, plans,
+    settings, modes, usual,
     engines: new Map(EngineId.literals.flatMap((engine) => {
-      const plan = plans.get(modeOf[engine]) ?? null
-      return plan === null ? [] : [[`engine:${engine}`, plan]]
+      const plan = Plan.ofEngine(engine, settings)
+      return plan === null ? [] : [[`engine:${engine.toLowerCase()}`, { plan, terse: usual }]]
     })),
     named: new Map([
-      ...pipelines.map(({ pipeline: { id }, plan }) => [id, plan] as const),
-      ...pipelines.flatMap(({ pipeline: { name }, plan }) => reserved.has(name.toLowerCase()) ? [] : [[name.toLowerCase(), plan] as const])
+      ...pipelines.map(({ choice, pipeline: { id } }) => [id, choice] as const),
+      ...pipelines.flatMap(({ choice, pipeline: { name } }) => reserved.has(name.toLowerCase()) ? [] : [[name.toLowerCase(), choice] as const])
     ]),
-    assigned: new Map(pipelines.flatMap(({ pipeline, plan }) => pipeline.routingComboIds.map((id) => [id, plan] as const))),
-    active: settings.compressionComboId === null ? undefined : planOf(({ id }) => id === settings.compressionComboId)
+    assigned: new Map(pipelines.flatMap(({ choice, pipeline }) => pipeline.routingComboIds.map((id) => [id, choice] as const))),
+    active: compressionComboId === null ? undefined : choiceOf(({ id }) => id === compressionComboId)
   }
 }
 
-const saidOf = (plan: Plan.Plan | null, source: Source): Decision => ({ plan, header: `${plan?.mode ?? "off"}; source=${source}` })
+const saidOf = ({ plan, terse }: Choice, source: Source): Decision => ({ plan, terse, header: `${plan?.mode ?? "off"}; source=${source}` })
 
-const decided = ({ plans }: Rules, mode: Mode, source: Source): Decision => saidOf(plans.get(mode) ?? null, source)
+const decided = ({ modes }: Rules, mode: Mode, source: Source): Decision => saidOf(modes.get(mode) ?? nothing, source)
 
 /** What the header says; null for a value that says nothing here. */
 const byHeader = (rules: Rules, header: string): Decision | null => {
   const value = header.trim().toLowerCase()
   if (value === "off") return decided(rules, "off", "request-header")
   if (value === "default") return decided(rules, rules.settings.defaultMode, "request-header")
-  const plan = rules.named.get(value) ?? rules.engines.get(value)
-  return plan === undefined || plan === null ? null : saidOf(plan, "request-header")
+  const choice = rules.named.get(value) ?? rules.engines.get(value)
+  return choice === undefined || choice.plan === null ? null : saidOf(choice, "request-header")
 }
 
 /** What is said of the combo itself; null = nothing. */
@@ -92,8 +111,8 @@ const byCombo = (rules: Rules, comboId: string | null, comboMode: Mode | null): 
     const { comboOverrides } = rules.settings
     const override = Object.hasOwn(comboOverrides, comboId) ? comboOverrides[comboId] : undefined
     if (override !== undefined) return decided(rules, override, "routing-override")
-    const plan = rules.assigned.get(comboId)
-    if (plan !== undefined) return saidOf(plan, "routing-override")
+    const choice = rules.assigned.get(comboId)
+    if (choice !== undefined) return saidOf(choice, "routing-override")
   }
   return comboMode === null ? null : decided(rules, comboMode, "routing-override")
 }
@@ -105,5 +124,6 @@ export const of = (rules: Rules, { allowed, bytes, comboId, comboMode, header }:
   const { active, settings: { autoTriggerMode, autoTriggerTokens, defaultMode } } = rules
   if (active !== undefined) return saidOf(active, "active-profile")
   if (autoTriggerTokens > 0 && bytes >= autoTriggerTokens * bytesPerToken) return decided(rules, autoTriggerMode, "auto-trigger")
-  return defaultMode === "off" ? off : decided(rules, defaultMode, "default")
+  if (defaultMode !== "off") return decided(rules, defaultMode, "default")
+  return rules.usual === null ? off : { ...off, terse: rules.usual }
 }

@@ -20,7 +20,7 @@ const tidyLine = (line: string): string => line.replace(/(?<![ \t])[ \t]+$/, "")
 const tidyProse = (text: string): string => text.replace(/([.!?,;:]) {2,}(?=\S)/g, "$1 ").replace(/\n{3,}/g, "\n\n")
 
 /** Blanks of a text; what must stay keeps its own. */
-const tidied = (text: string): string => {
+export const tidied = (text: string): string => {
   const masked = Masking.mask(text, () => false)
   if (masked === null) return text
   const prose = masked.text.split("\n").map(tidyLine).join("\n")

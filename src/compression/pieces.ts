@@ -15,6 +15,10 @@ export interface Found extends Piece {
 type Path = ReadonlyArray<string | number>
 type Body = Readonly<Record<string, unknown>>
 
+/** What a result of a tool comes from. */
+type Source = Pick<Piece, "command" | "tool">
+const none: Source = { command: null, tool: null }
+
 const textTypes = new Set(["text", "input_text", "output_text"])
 const roles: ReadonlyMap<unknown, Role> = new Map([
   ["system", "system"], ["developer", "system"], ["user", "user"], ["assistant", "assistant"], ["model", "assistant"], ["tool", "tool"], ["function", "tool"]
@@ -26,11 +30,22 @@ class Collector {
   frozen = 0
   /** Whether a client marked any prefix for a vendor's cache. */
   marked = false
-  /** Commands by the id of their call. */
+  /** Commands and names of tools by the id of their call. */
   private readonly commands = new Map<unknown, string>()
+  private readonly tools = new Map<unknown, string>()
+  /** Answers of the model that have begun. */
+  private turn = 0
+  private answers = false
 
-  add(role: Role, path: Path, text: unknown, command: string | null = null): void {
-    if (typeof text === "string" && text !== "") this.found.push({ role, path, text, command, frozen: false })
+  /** Who speaks now. */
+  speaks(role: Role): void {
+    const answers = role === "assistant"
+    if (answers && !this.answers) this.turn++
+    this.answers = answers
+  }
+
+  add(role: Role, path: Path, text: unknown, { command, tool }: Source = none): void {
+    if (typeof text === "string" && text !== "") this.found.push({ role, path, text, command, tool, turn: this.turn, frozen: false })
   }
 
   /** Everything up to here is a prefix that is cached. */
@@ -41,7 +56,11 @@ class Collector {
   }
 
   call(id: unknown, tool: unknown, input: unknown): void {
-    const command = typeof tool === "string" ? commandOf(tool, input) : null
+    if (typeof tool !== "string") return
+    this.tools.set(id, tool)
+    // A local server's calls have no ids of their own: the newest one is meant.
+    this.commands.delete(id)
+    const command = commandOf(tool, input)
     if (command !== null) this.commands.set(id, command)
   }
 
@@ -49,25 +68,25 @@ class Collector {
     if (command !== null) this.commands.set(id, command)
   }
 
-  commandOf(id: unknown): string | null {
-    return this.commands.get(id) ?? null
+  sourceOf(id: unknown): Source {
+    return { command: this.commands.get(id) ?? null, tool: this.tools.get(id) ?? null }
   }
 
   /** A text, or a list of parts with texts. */
-  content(role: Role, path: Path, content: unknown, command: string | null = null): void {
-    if (typeof content === "string") this.add(role, path, content, command)
-    else if (Array.isArray(content)) content.forEach((part: unknown, i) => this.part(role, [...path, i], part, command))
+  content(role: Role, path: Path, content: unknown, source: Source = none): void {
+    if (typeof content === "string") this.add(role, path, content, source)
+    else if (Array.isArray(content)) content.forEach((part: unknown, i) => this.part(role, [...path, i], part, source))
   }
 
-  private part(role: Role, path: Path, part: unknown, command: string | null): void {
-    if (typeof part === "string") return this.add(role, path, part, command)
+  private part(role: Role, path: Path, part: unknown, source: Source): void {
+    if (typeof part === "string") return this.add(role, path, part, source)
     if (!Json.isRecord(part)) return
     const type = part["type"]
     if (type === "tool_use") this.call(part["id"], part["name"], part["input"])
     else if (type === "tool_result") {
       // What a tool says of its failure stays whole.
-      if (part["is_error"] !== true) this.content("tool", [...path, "content"], part["content"], this.commandOf(part["tool_use_id"]))
-    } else if (textTypes.has(type as string)) this.add(role, [...path, "text"], part["text"], command)
+      if (part["is_error"] !== true) this.content("tool", [...path, "content"], part["content"], this.sourceOf(part["tool_use_id"]))
+    } else if (textTypes.has(type as string)) this.add(role, [...path, "text"], part["text"], source)
     this.mark(part)
   }
 }
@@ -80,7 +99,10 @@ const inMessages = (into: Collector, messages: unknown): void => {
     const said = roles.get(role)
     // A local server's results name no call: the newest call is meant.
     const id = message["tool_call_id"] ?? newest
-    if (said !== undefined) into.content(said, ["messages", i, "content"], content, said === "tool" ? into.commandOf(id) : null)
+    if (said !== undefined) {
+      into.speaks(said)
+      into.content(said, ["messages", i, "content"], content, said === "tool" ? into.sourceOf(id) : none)
+    }
     if (Array.isArray(calls)) {
       for (const call of calls as ReadonlyArray<unknown>) {
         const called = Json.isRecord(call) ? call["function"] : null
@@ -103,16 +125,20 @@ const inInput = (into: Collector, input: unknown): void => {
     switch (item["type"] ?? "message") {
       case "message": {
         const role = roles.get(item["role"])
-        if (role !== undefined) into.content(role, ["input", i, "content"], item["content"])
-        return
+        if (role === undefined) return
+        into.speaks(role)
+        return into.content(role, ["input", i, "content"], item["content"])
       }
       case "function_call":
+        into.speaks("assistant")
         return into.call(item["call_id"], item["name"], item["arguments"])
       case "local_shell_call":
+        into.speaks("assistant")
         return into.run(item["call_id"] ?? item["id"], Json.isRecord(item["action"]) ? lineOf(item["action"]["command"]) : null)
       case "function_call_output":
       case "local_shell_call_output":
-        return into.content("tool", ["input", i, "output"], item["output"], into.commandOf(item["call_id"] ?? item["id"]))
+        into.speaks("tool")
+        return into.content("tool", ["input", i, "output"], item["output"], into.sourceOf(item["call_id"] ?? item["id"]))
     }
   })
 }
@@ -126,6 +152,7 @@ const inContents = (into: Collector, contents: unknown): void => {
     if (!Json.isRecord(content) || !Array.isArray(content["parts"])) return
     const role = roles.get(content["role"] ?? "user")
     if (role === undefined) return
+    into.speaks(role)
     content["parts"].forEach((part: unknown, j) => {
       if (!Json.isRecord(part)) return
       const path = ["contents", i, "parts", j]
@@ -135,7 +162,7 @@ const inContents = (into: Collector, contents: unknown): void => {
       if (Json.isRecord(call)) into.call(call["id"] ?? call["name"], call["name"], call["args"])
       else if (Json.isRecord(response) && Json.isRecord(response["response"])) {
         for (const output of outputs) {
-          into.add("tool", [...path, name, "response", output], response["response"][output], into.commandOf(response["id"] ?? response["name"]))
+          into.add("tool", [...path, name, "response", output], response["response"][output], into.sourceOf(response["id"] ?? response["name"]))
         }
       } else if (part["thought"] !== true && part["thoughtSignature"] === undefined && part["thought_signature"] === undefined) into.add(role, [...path, "text"], part["text"])
     })

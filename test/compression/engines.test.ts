@@ -27,7 +27,7 @@ const said = (parts: ReadonlyArray<string>): string => parts.join(" ")
 const Conversation = Schema.Array(Schema.Struct({
   role: Schema.Literals(["system", "user", "assistant", "tool"]), text, frozen: Schema.Boolean, command: Schema.NullOr(Schema.Literals(["git status", "npm ci", "cat a", "git diff", "docker logs x"]))
 })).check(Schema.isMaxLength(6))
-const piecesOf = (conversation: typeof Conversation.Type): ReadonlyArray<Piece> => conversation.map((piece) => ({ ...piece, text: said(piece.text) }))
+const piecesOf = (conversation: typeof Conversation.Type): ReadonlyArray<Piece> => conversation.map((piece, turn) => ({ ...piece, text: said(piece.text), tool: null, turn }))
 
 const everything: CompressionSettings = {
   ...compressionDefaults, preserveSystemPrompt: false,
@@ -118,7 +118,7 @@ describe("caveman", () => {
 })
 
 describe("lite", () => {
-  const piece = (role: Piece["role"], content: string, more: Partial<Piece> = {}): Piece => ({ role, text: content, frozen: false, command: null, ...more })
+  const piece = (role: Piece["role"], content: string, more: Partial<Piece> = {}): Piece => ({ role, text: content, frozen: false, command: null, tool: null, turn: 0, ...more })
   const of = (...pieces: ReadonlyArray<Piece>): ReadonlyArray<string> => Lite.compress(pieces, true).map((one) => one.text)
   const long = `The rules of the house. ${"They are many. ".repeat(40)}`.trim()
   const marker = '[Same as an earlier message of the user, 623 characters, that begins: "The rules of the house. They are many. T"]'
@@ -173,7 +173,7 @@ describe("time", () => {
   it.each(hostile.map((one) => [JSON.stringify(one), one] as const))("grows with the length of a text of %s alone", (_name, one) => {
     const work = (length: number): void => {
       const filled = `${one.repeat(Math.ceil(length / one.length)).slice(0, length)}x`
-      Compress.ofPieces(planOf("stacked"), [{ role: "user", text: filled, frozen: false, command: null }, { role: "tool", text: filled, frozen: false, command: "docker logs x" }])
+      Compress.ofPieces(planOf("stacked"), [{ role: "user", text: filled, frozen: false, command: null, tool: null, turn: 0 }, { role: "tool", text: filled, frozen: false, command: "docker logs x", tool: null, turn: 0 }])
     }
     work(4_000)
     // Quadratic time would be 16 times as much.

@@ -221,14 +221,20 @@ describe("the settings of compression", () => {
   it("are read with their defaults, and changed member by member", async () => {
     expect(await put({ enabled: true, cavemanConfig: { intensity: "ultra" } })).toEqual({
       enabled: true, defaultMode: "off", autoTriggerMode: "lite", autoTriggerTokens: 0, preserveSystemPrompt: true, comboOverrides: {}, compressionComboId: null,
+      mcpDescriptionCompressionEnabled: true, cavemanOutputMode: { enabled: false, intensity: "full", autoClarity: true },
       stackedPipeline: [{ engine: "rtk", intensity: "standard" }, { engine: "caveman", intensity: "full" }],
       cavemanConfig: { enabled: true, compressRoles: ["user"], skipRules: [], minMessageLength: 50, preservePatterns: [], intensity: "ultra" },
       rtkConfig: {
         enabled: true, intensity: "standard", applyToToolResults: true, enabledFilters: [], disabledFilters: [], maxLinesPerResult: 120, maxCharsPerResult: 12_000, deduplicateThreshold: 3
       },
       languageConfig: { enabled: false, defaultLanguage: "en", autoDetect: true, enabledPacks: ["en"] },
-      cacheMinutes: 5, mcpDescriptionCompressionEnabled: true, cavemanOutputMode: { enabled: false }, aggressive: null, ultra: { enabled: false },
-      contextEditing: { enabled: false }, mcpAccessibility: { enabled: false }
+      aggressive: {
+        thresholds: { fullSummary: 5, moderate: 3, light: 2, verbatim: 2 }, toolStrategies: { shellOutput: true, json: true }, summarizerEnabled: true, maxTokensPerMessage: 2_048,
+        minSavingsThreshold: 0.05
+      },
+      ultra: { enabled: false, compressionRate: 0.5, minScoreThreshold: 0.3 },
+      mcpAccessibility: { enabled: true, maxTextChars: 50_000, collapseThreshold: 30, collapseKeepHead: 10, collapseKeepTail: 5, minLengthToProcess: 2_000 },
+      cacheMinutes: 5, contextEditing: { enabled: false }
     })
     expect(await matrix.gateway.operator.call("PUT", "/api/context/caveman/config", { intensity: "full", skipRules: ["please"] })).toMatchObject({ intensity: "full", skipRules: ["please"] })
     expect(await matrix.gateway.operator.call("PUT", "/api/context/rtk/config", { disabledFilters: ["ls"] })).toMatchObject({ enabled: true, disabledFilters: ["ls"] })
@@ -236,9 +242,12 @@ describe("the settings of compression", () => {
   })
 
   it.each([
-    [path, { cavemanOutputMode: { enabled: true } }, "not_supported_yet", "cavemanOutputMode"], [path, { mcpAccessibility: { enabled: true } }, "not_supported_yet", "mcpAccessibility"],
+    [path, { cavemanOutputMode: { intensity: "loud" } }, "bad_request", "cavemanOutputMode.intensity"], [path, { contextEditing: { enabled: true } }, "not_supported_yet", "contextEditing"],
+    [path, { aggressive: { toolStrategies: { fileContent: true } } }, "not_supported_yet", "aggressive.toolStrategies.fileContent"], [path, { ultra: { maxTokensPerMessage: 5 } }, "not_supported_yet", "ultra.maxTokensPerMessage"],
+    [path, { aggressive: { thresholds: { verbatim: 4 } } }, "bad_request", "aggressive.thresholds"], [path, { ultra: { compressionRate: 2 } }, "bad_request", "ultra.compressionRate"],
+    [path, { mcpAccessibility: { collapseThreshold: 0 } }, "bad_request", "mcpAccessibility.collapseThreshold"],
     [path, { rtkConfig: { applyToCodeBlocks: true } }, "not_supported_yet", "rtkConfig.applyToCodeBlocks"], ["/api/context/rtk/config", { customFiltersEnabled: true }, "not_supported_yet", "customFiltersEnabled"],
-    [path, { defaultMode: "aggressive" }, "bad_request", "defaultMode"], [path, { stackedPipeline: [] }, "bad_request", "stackedPipeline"],
+    [path, { defaultMode: "loud" }, "bad_request", "defaultMode"], [path, { stackedPipeline: [] }, "bad_request", "stackedPipeline"],
     [path, { stackedPipeline: [{ engine: "nothing" }] }, "bad_request", "stackedPipeline.0"],
     [path, { stackedPipeline: [{ engine: "rtk", config: { enabledFilters: ["nothing"] } }] }, "bad_request", "stackedPipeline.0.config.enabledFilters.0"], [path, { compressionComboId: "nothing" }, "bad_request", "compressionComboId"], [path, { cavemanConfig: { skipRules: ["nothing"] } }, "bad_request", "cavemanConfig.skipRules.0"],
     [path, { cavemanConfig: { preservePatterns: ["(a)\\1"] } }, "bad_request", "cavemanConfig.preservePatterns.0"], ["/api/context/rtk/config", { enabledFilters: ["nothing"] }, "bad_request", "enabledFilters.0"],
@@ -249,7 +258,7 @@ describe("the settings of compression", () => {
   })
 
   it("take their neutral values", async () => {
-    expect(await put({ cavemanOutputMode: { enabled: false }, aggressive: null, compressionComboId: null, rtkConfig: { rawOutputRetention: "never" } })).toMatchObject({ aggressive: null })
+    expect(await put({ contextEditing: { enabled: false }, ultra: { maxTokensPerMessage: 0 }, rtkConfig: { rawOutputRetention: "never" } })).toMatchObject({ contextEditing: { enabled: false } })
     const { status } = await raw("PUT", path, {})
     expect(status).toBe(400)
   })

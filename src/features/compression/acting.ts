@@ -1,5 +1,5 @@
 /** Which fields of the settings of compression act. The others belong to engines that are not built: only their neutral value is taken. */
-import { actIn, actsIn, lacks, type Rows } from "#schemas/acting/row.ts"
+import { actIn, actsIn, lack, lacks, type Rows } from "#schemas/acting/row.ts"
 import * as ActingTable from "#src/management/acting/ActingTable.ts"
 
 const caveman: Rows = {
@@ -31,12 +31,23 @@ const rows: Rows = {
   ...ActingTable.below("rtkConfig", rtk),
   ...ActingTable.below("languageConfig", actIn("src/compression/caveman.ts", "enabled", "defaultLanguage", "autoDetect", "enabledPacks")),
   cacheMinutes: lacks("compression", 5),
-  mcpDescriptionCompressionEnabled: lacks("compression", true),
-  cavemanOutputMode: lacks("compression", { enabled: false }),
-  aggressive: lacks("compression"),
-  ultra: lacks("compression", { enabled: false }),
+  mcpDescriptionCompressionEnabled: actsIn("src/features/mcp/tools/briefs.ts"),
+  ...ActingTable.below("cavemanOutputMode", { enabled: actsIn("src/compression/effective.ts"), ...actIn("src/compression/terse.ts", "intensity", "autoClarity") }),
+  ...ActingTable.below("aggressive", {
+    ...actIn("src/compression/history/aggressive.ts", "thresholds.fullSummary", "thresholds.moderate", "thresholds.light", "thresholds.verbatim", "toolStrategies.shellOutput",
+      "toolStrategies.json", "summarizerEnabled", "maxTokensPerMessage", "minSavingsThreshold"),
+    // A client may edit from files and from what it found in them; what tells of a failure stays.
+    ...lack("compression", false, "toolStrategies.fileContent", "toolStrategies.grepSearch", "toolStrategies.errorMessage")
+  }),
+  ...ActingTable.below("ultra", {
+    enabled: actsIn("src/compression/plan.ts"), ...actIn("src/compression/history/ultra.ts", "compressionRate", "minScoreThreshold"),
+    slmFallbackToAggressive: lacks("compression", true), maxTokensPerMessage: lacks("compression", 0)
+  }),
   contextEditing: lacks("compression", { enabled: false }),
-  mcpAccessibility: lacks("compression", { enabled: false })
+  ...ActingTable.below("mcpAccessibility", {
+    enabled: actsIn("src/compression/plan.ts"),
+    ...actIn("src/compression/results/accessibility.ts", "maxTextChars", "collapseThreshold", "collapseKeepHead", "collapseKeepTail", "minLengthToProcess")
+  })
 }
 
 export const compression = ActingTable.make("Compression", rows, "PUT /api/settings/compression")
@@ -44,7 +55,4 @@ export const cavemanConfig = ActingTable.make("Compression by rules", caveman, "
 export const rtkConfig = ActingTable.make("Compression of output", rtk, "PUT /api/context/rtk/config")
 
 /** What GET says of the fields that do not act: their neutral values. */
-export const neutral = {
-  cacheMinutes: 5, mcpDescriptionCompressionEnabled: true, cavemanOutputMode: { enabled: false }, aggressive: null, ultra: { enabled: false },
-  contextEditing: { enabled: false }, mcpAccessibility: { enabled: false }
-} as const
+export const neutral = { cacheMinutes: 5, contextEditing: { enabled: false } } as const

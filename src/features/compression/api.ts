@@ -5,14 +5,13 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
 import { Document, listOf, partial, text } from "#schemas/api/fields.ts"
 import { LARGE_BYTES } from "#schemas/largeBodies.ts"
-import { CavemanConfig, CompressionSettings, LanguageConfig, Mode, RtkConfig } from "#schemas/words/Compression.ts"
+import { AccessibilityConfig, AggressiveConfig, CavemanConfig, CompressionSettings, LanguageConfig, Mode, OutputMode, RtkConfig, UltraConfig } from "#schemas/words/Compression.ts"
 
 const opt = Schema.optionalKey
 const json = opt(Schema.Json)
 /** Fields of engines that are not built; only their neutral value is taken. */
 const unbuilt = {
-  cacheMinutes: json, mcpDescriptionCompressionEnabled: json, cavemanOutputMode: json, aggressive: json, ultra: json, contextEditing: json,
-  mcpAccessibility: json
+  cacheMinutes: json, contextEditing: json
 }
 
 export const CavemanChange = partial(CavemanConfig)
@@ -22,13 +21,21 @@ export const RtkChange = Schema.Struct({
   enableGrouping: json, groupingThreshold: json, stripCodeComments: json, preserveDocstrings: json
 })
 
+const { thresholds, toolStrategies, ...aggressive } = AggressiveConfig.fields
+const AggressiveChange = Schema.Struct({
+  ...partial(Schema.Struct(aggressive)).fields, thresholds: opt(partial(thresholds)),
+  toolStrategies: opt(Schema.Struct({ ...partial(toolStrategies).fields, fileContent: json, grepSearch: json, errorMessage: json }))
+})
+const UltraChange = Schema.Struct({ ...partial(UltraConfig).fields, slmFallbackToAggressive: json, maxTokensPerMessage: json })
+
 /** Objects are changed member by member; lists, and comboOverrides, are replaced. */
 export const CompressionChange = Schema.Struct({
-  ...partial(CompressionSettings).fields, cavemanConfig: opt(CavemanChange), rtkConfig: opt(RtkChange), languageConfig: opt(partial(LanguageConfig)), ...unbuilt
-})
+  ...partial(CompressionSettings).fields, cavemanConfig: opt(CavemanChange), rtkConfig: opt(RtkChange), languageConfig: opt(partial(LanguageConfig)),
+  cavemanOutputMode: opt(partial(OutputMode)), aggressive: opt(AggressiveChange), ultra: opt(UltraChange), mcpAccessibility: opt(partial(AccessibilityConfig)), ...unbuilt
+}).annotate({ identifier: "CompressionChange" })
 export interface CompressionChange extends Schema.Schema.Type<typeof CompressionChange> {}
 
-const CompressionView = Schema.Struct({ ...CompressionSettings.fields, ...unbuilt })
+const CompressionView = Schema.Struct({ ...CompressionSettings.fields, ...unbuilt }).annotate({ identifier: "Compression" })
 
 const words = Schema.Array(Schema.String)
 const Validation = Schema.Struct({ valid: Schema.Boolean, errors: words, warnings: words, fallbackApplied: Schema.Boolean })
@@ -47,7 +54,8 @@ export const Preview = Schema.Struct({
   mode: Mode,
   /** Of the rules; null in a mode without them. */
   intensity: Schema.NullOr(Schema.String),
-  outputMode: Schema.Literal("off"),
+  /** How tersely the model is asked to answer. */
+  outputMode: Schema.Literals(["off", "lite", "full", "ultra"]),
   skippedReasons: words,
   /** Texts that changed, by their paths. */
   diff: Schema.Array(Schema.Struct({ path: Schema.String, before: Schema.String, after: Schema.String })),

@@ -1,6 +1,6 @@
 /** Changes of the settings of compression: what is wrong with one, and the settings with it. Pure. */
 import type * as Refusal from "#schemas/api/Refusal.ts"
-import { type CompressionSettings, over } from "#schemas/words/Compression.ts"
+import { changedBy, type CompressionSettings } from "#schemas/words/Compression.ts"
 import { packs } from "#src/compression/packs/index.ts"
 import { filters } from "#src/compression/rtk/filters.ts"
 import * as LinearRegex from "#src/routing/combos/linearRegex.ts"
@@ -24,8 +24,8 @@ export const issuesOf = ({ cavemanConfig, rtkConfig }: Pick<CompressionChange, "
 ]
 
 /** The settings with the change; fields that do not act are not among them. */
-export const changed = (settings: CompressionSettings, change: CompressionChange): CompressionSettings => ({
-  ...over(settings, change),
-  cavemanConfig: over(settings.cavemanConfig, change.cavemanConfig), rtkConfig: over(settings.rtkConfig, change.rtkConfig),
-  languageConfig: over(settings.languageConfig, change.languageConfig)
-})
+export const changed = (settings: CompressionSettings, change: CompressionChange): CompressionSettings => changedBy(settings, change)
+
+/** Ages at which older turns are said shorter, in their order. */
+export const agesIn = ({ aggressive: { thresholds: { fullSummary, light, moderate, verbatim } } }: CompressionSettings, at: string): ReadonlyArray<Refusal.FieldIssue> =>
+  verbatim <= light && light <= moderate && moderate <= fullSummary ? [] : [{ field: `${at}aggressive.thresholds`, message: "Expected verbatim <= light <= moderate <= fullSummary" }]

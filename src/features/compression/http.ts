@@ -15,7 +15,7 @@ import { answer } from "#src/management/answer.ts"
 import * as Surface from "#src/management/Surface.ts"
 import * as Acting from "./acting.ts"
 import { type CompressionChange, CompressionGroup } from "./api.ts"
-import { changed, issuesOf } from "./change.ts"
+import { agesIn, changed, issuesOf } from "./change.ts"
 import { issuesIn } from "./pipelines/pipelines.ts"
 import * as Preview from "./preview.ts"
 import * as Analytics from "./statistics/analytics.ts"
@@ -66,14 +66,21 @@ export const layer = HttpApiBuilder.group(Surface.make(CompressionGroup), "compr
     settings: () => Effect.map(stored.get, viewOf),
     changeSettings: ({ payload }) => answer(Effect.gen(function*() {
       yield* refuseInert(Acting.compression, payload)
-      yield* refused([...issuesOf(payload, whole), ...issuesIn(payload.stackedPipeline ?? [], "stackedPipeline"), ...strangersIn(payload)])
+      yield* refused([
+        ...issuesOf(payload, whole), ...issuesIn(payload.stackedPipeline ?? [], "stackedPipeline"), ...strangersIn(payload), ...agesIn(changed(yield* stored.get, payload), "")
+      ])
       return viewOf(yield* put(payload))
     })),
     preview: ({ payload: { config = {}, messages, mode } }) => answer(Effect.gen(function*() {
       yield* refuseInert(Acting.compression, config)
-      yield* refused([...issuesOf(config, inConfig), ...issuesIn(config.stackedPipeline ?? [], "config.stackedPipeline"), ...strangersIn(config, "config.")])
+      yield* refused([
+        ...issuesOf(config, inConfig), ...issuesIn(config.stackedPipeline ?? [], "config.stackedPipeline"), ...strangersIn(config, "config."),
+        ...agesIn(changed(yield* stored.get, config), "config.")
+      ])
       yield* fits(messages)
-      return Preview.ofMessages(messages, mode, planOf(mode, changed(yield* stored.get, config), config), now)
+      const settings = changed(yield* stored.get, config)
+      const { cavemanOutputMode: { enabled, intensity } } = settings
+      return Preview.ofMessages(messages, mode, planOf(mode, settings, config), enabled && mode !== "off" ? intensity : "off", now)
     })),
     analytics: () => analytics(spans.all),
     contextAnalytics: ({ query: { since = "24h" } }) => analytics(spans[since]),

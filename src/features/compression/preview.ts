@@ -31,10 +31,10 @@ const intensityOf = (plan: Plan | null): string | null => {
 const nothing = { techniques: [], removals: new Map<string, number>(), skipped: ["engine_disabled"], errors: [] }
 
 /** `plan`: of the mode; null = its engines are off. `now`: a clock, ms. */
-export const ofMessages = (messages: Messages, mode: Mode, plan: Plan | null, now: () => number): Preview => {
+export const ofMessages = (messages: Messages, mode: Mode, plan: Plan | null, outputMode: Preview["outputMode"], now: () => number): Preview => {
   const begun = now()
-  const { pieces } = Pieces.of("chat-completions", { messages })
-  const said = plan === null ? null : Compress.ofPieces(plan, pieces)
+  const { marked, pieces } = Pieces.of("chat-completions", { messages })
+  const said = plan === null ? null : Compress.ofPieces(plan, pieces, marked)
   const changes = pieces.flatMap(({ path, text }, i) => said === null || said.texts[i] === text ? [] : [{ path, before: text, to: said.texts[i] as string }])
   const tokens = said?.savings.originalTokens ?? pieces.reduce((sum, { text }) => sum + Compress.tokensOf(text), 0)
   const report = said?.report ?? (mode === "off" ? { ...nothing, skipped: [] } : nothing)
@@ -42,7 +42,7 @@ export const ofMessages = (messages: Messages, mode: Mode, plan: Plan | null, no
   return {
     original: messages, compressed: Edits.documentWith({ messages }, changes).messages,
     ...counted(tokens, said?.savings.compressedTokens ?? tokens), techniquesUsed: [...report.techniques], durationMs: now() - begun,
-    mode, intensity: intensityOf(plan), outputMode: "off", skippedReasons: [...report.skipped],
+    mode, intensity: intensityOf(plan), outputMode, skippedReasons: [...report.skipped],
     diff: changes.map(({ before, path, to }) => ({ path: path.join("."), before, after: to })),
     preservedBlocks: changes.flatMap(({ to }) => Masking.mask(to, () => false)?.kept ?? []).slice(0, mostShown),
     ruleRemovals: Array.from(report.removals, ([rule, count]) => ({ rule, count })), rulesApplied: [...report.removals.keys()],

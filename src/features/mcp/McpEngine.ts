@@ -24,6 +24,7 @@ import { respond } from "#src/management/inner/respond.ts"
 import * as Scopes from "#src/management/inner/scopes.ts"
 import * as ServerToolset from "./ServerToolset.ts"
 import * as ToolCalls from "./ToolCalls.ts"
+import * as Briefs from "./tools/briefs.ts"
 import { destructive, slow, tools } from "./tools/all.ts"
 import type { Tool } from "./tools/Tool.ts"
 
@@ -55,18 +56,9 @@ const inputSchemaOf = (tool: Tool): typeof McpSchema.ToolJson.Type => {
   return { type: "object", properties: {}, ...schema } as typeof McpSchema.ToolJson.Type
 }
 
-const briefs = new Map(tools.map(({ brief, description }) => [JSON.stringify(description), JSON.stringify(brief)]))
-
-/** A list with the short descriptions: the flag may change while the gateway runs. */
-const shortened = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse => {
-  if (response.body._tag !== "Uint8Array") return response
-  let text = Buffer.from(response.body.body).toString("utf8")
-  for (const [whole, brief] of briefs) text = text.replace(`"description":${whole}`, () => `"description":${brief}`)
-  return HttpServerResponse.text(text, { status: response.status, headers: response.headers, contentType: response.body.contentType })
-}
-
 export const make = Effect.gen(function*() {
   const flags = yield* Flags
+  const briefly = yield* Briefs.make
   const options = yield* McpOptions
   const call = yield* ToolCalls.make
   const callers = new Map<string, McpCaller>()
@@ -141,8 +133,7 @@ export const make = Effect.gen(function*() {
     const inner = new Request("http://gateway.internal/mcp", {
       method: request.method, headers: { ...request.headers, [CALL_HEADER]: id }, ...(request.body === undefined ? {} : { body: request.body })
     })
-    const answer = Effect.map(Effect.onError(respond(app, inner), () => forget), (response) =>
-      request.body?.includes("tools/list") === true && flags.isOn("GATEWAY_MCP_COMPRESS_DESCRIPTIONS") ? shortened(response) : response)
+    const answer = Effect.map(Effect.onError(respond(app, inner), () => forget), (response) => request.body?.includes("tools/list") === true ? briefly(response) : response)
     return Effect.andThen(sync, answer).pipe(Effect.flatMap((response) => response.body._tag === "Stream"
       ? Effect.succeed(HttpServerResponse.stream(Stream.ensuring(response.body.stream, forget), { status: response.status, headers: response.headers }))
       : Effect.as(forget, response)))

@@ -75,11 +75,8 @@ const remembering = (services: ConversationServices, { memory }: Stages.Admitted
 const shorteningOf = (
   rules: Effective.Rules, { savings }: ConversationServices, clientRequest: ClientRequest, { codec, key }: Stages.ConversationCall, { prompt, route: { combo, config } }: Planned
 ): Shortening => {
-  const { header, plan } = Effective.of(rules, {
-    header: clientRequest.header("x-gateway-compression"), allowed: key === null || key.policy.compressionEnabled, comboId: combo?.id ?? null,
-    comboMode: config?.compressionMode ?? null, bytes: prompt.bytes
-  })
-  return new PromptCompression(plan, header, codec.name, (saved, { mode }) => savings.note(mode, combo?.id ?? null, saved))
+  const decision = Effective.of(rules, Effective.askedBy(clientRequest, key, prompt.bytes, combo?.id ?? null, config?.compressionMode ?? null))
+  return new PromptCompression(decision, codec.name, (saved, { mode }) => savings.note(mode, combo?.id ?? null, saved))
 }
 
 /** A combo's request with what else goes with it: copies for its shadows, a hand-off of its session. */

@@ -65,7 +65,7 @@ export const run: Jobs.RunJob<EncodeJob, EncodedBody> = (job, parse) => {
   const prompt = new Prompt(bytes, { ...body, ...job.grown })
   let savings: Compress.Savings | null = null
   if (job.compression !== null) {
-    prompt.shortening = new PromptCompression(job.compression, "", job.format, (saved) => {
+    prompt.shortening = new PromptCompression({ plan: job.compression, header: "", terse: null }, job.format, (saved) => {
       savings = saved
     })
   }

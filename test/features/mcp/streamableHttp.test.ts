@@ -107,6 +107,10 @@ describe("tools", () => {
     const whole = await length()
     await lab.gateway.operator.setFlag("GATEWAY_MCP_COMPRESS_DESCRIPTIONS", "true")
     expect(await length()).toBeLessThan(whole / 2)
+    // The setting of compression takes it back.
+    await lab.gateway.operator.call("PUT", "/api/settings/compression", { mcpDescriptionCompressionEnabled: false })
+    expect(await length()).toBe(whole)
+    await lab.gateway.operator.call("PUT", "/api/settings/compression", { mcpDescriptionCompressionEnabled: true })
     await lab.gateway.operator.clearFlags()
     await client.close()
   })

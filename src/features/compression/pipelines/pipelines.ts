@@ -23,7 +23,9 @@ const taken = (name: string): Refusal.Refusal => Refusal.conflict(`A compression
 /** What a schema cannot say of engines. `at`: the field that holds them. */
 export const issuesIn = (steps: Pipeline["pipeline"], at: string): ReadonlyArray<Refusal.FieldIssue> => steps.flatMap((step, i) => {
   const where = `${at}.${i}.config.`
-  const change = step.engine === "lite" || step.config === undefined ? {} : step.engine === "caveman" ? { cavemanConfig: step.config } : { rtkConfig: step.config }
+  const change = step.engine === "caveman" && step.config !== undefined ? { cavemanConfig: step.config }
+    : step.engine === "rtk" && step.config !== undefined ? { rtkConfig: step.config }
+    : {}
   return issuesOf(change, { caveman: where, rtk: where })
 })
 

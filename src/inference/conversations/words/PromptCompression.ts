@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import { PublicError } from "#schemas/errors.ts"
 import type { FormatName } from "#schemas/wire/conversation.ts"
 import * as Compress from "#src/compression/compress.ts"
+import type { Decision } from "#src/compression/effective.ts"
 import type { Plan } from "#src/compression/plan.ts"
 import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import type { Prompt, Shortening } from "#src/inference/lane/bodies/Prompt.ts"
@@ -11,19 +12,24 @@ import { compressing } from "./compressJobs.ts"
 
 /** Bytes; a longer body is compressed in a thread: 16 KiB take about 2 ms. */
 const quickBytes = 16 * 1024
+/** Characters of a large body that are compressed here, where its whole is needed: they take about 40 ms. */
+const treeCharacters = 128 * 1024
 
 export class PromptCompression implements Shortening {
   readonly header: string
   readonly plan: Plan | null
+  readonly terse: string | null
   private readonly format: FormatName
   /** Called once, with what was saved. */
   private readonly onSaved: (savings: Compress.Savings, plan: Plan) => void
+  savedTokens: number | null = null
   private pending: boolean
 
-  /** `plan`: null = nothing is done. */
-  constructor(plan: Plan | null, header: string, format: FormatName, onSaved: (savings: Compress.Savings, plan: Plan) => void) {
+  /** `plan`: null = the prompt stays. `terse`: what asks for a short answer; null = nothing. */
+  constructor({ header, plan, terse }: Decision, format: FormatName, onSaved: (savings: Compress.Savings, plan: Plan) => void) {
     this.plan = plan
     this.header = header
+    this.terse = terse
     this.format = format
     this.onSaved = onSaved
     this.pending = plan !== null
@@ -33,7 +39,7 @@ export class PromptCompression implements Shortening {
   ofTree(body: Record<string, unknown>): Record<string, unknown> {
     const { plan } = this
     if (plan === null) return body
-    const { changes, savings } = Compress.ofBody(plan, this.format, body)
+    const { changes, savings } = Compress.ofBody(plan, this.format, body, treeCharacters)
     this.saved(savings)
     return changes === null ? body : Edits.documentWith(body, changes)
   }
@@ -42,6 +48,7 @@ export class PromptCompression implements Shortening {
   saved(savings: Compress.Savings): void {
     if (!this.pending || this.plan === null) return
     this.pending = false
+    this.savedTokens = savings.originalTokens - savings.compressedTokens
     this.onSaved(savings, this.plan)
   }
 

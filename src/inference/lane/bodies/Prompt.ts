@@ -44,6 +44,10 @@ export interface Shortening {
   readonly header: string
   /** What is done; null = nothing. */
   readonly plan: Plan | null
+  /** What asks the model for a short answer, beside the instructions; null = nothing. */
+  readonly terse: string | null
+  /** Estimated tokens that were saved; null = none, or not known yet. */
+  readonly savedTokens: number | null
   /** Makes a prompt shorter in a thread of its own; null when `now` does it. */
   readonly prepare: (workers: BodyWorkers, prompt: Prompt) => Effect.Effect<void> | null
   /** Makes a prompt shorter, unless it was made so before, or is large. */
