@@ -74,7 +74,7 @@ export class ConversationEncoding implements Encoding {
     this.conversation = altered
     this.route = route
     this.services = services
-    this.systemPrompt = services.systemPrompt()
+    this.systemPrompt = ComboWords.withTerse(services.systemPrompt(), prompt.shortening === null ? null : prompt.shortening.terse)
     this.thinkingRule = services.thinkingRule()
     this.codec = codec
     this.head = head

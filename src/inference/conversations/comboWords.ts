@@ -8,7 +8,7 @@ import * as SystemMessage from "#src/routing/combos/systemMessage.ts"
 import * as ToolFilter from "#src/routing/combos/toolFilter.ts"
 import * as SystemPrompt from "./words/systemPrompt.ts"
 
-export { editsOf, type SystemPrompt } from "./words/systemPrompt.ts"
+export { editsOf, type SystemPrompt, withTerse } from "./words/systemPrompt.ts"
 
 type Body = Readonly<Record<string, unknown>>
 export type Words = Pick<Combo, "system_message" | "tool_filter_regex">

@@ -125,7 +125,7 @@ export const begin = (
   }
   const work = combo.strategy === "fusion"
     ? Strategies.fusion(plan)
-    : combo.strategy === "debate" ? Strategies.debate(plan, config.debateTuning) : Strategies.pipeline(plan, ComboWords.common(combo, services.systemPrompt()))
+    : combo.strategy === "debate" ? Strategies.debate(plan, config.debateTuning) : Strategies.pipeline(plan, ComboWords.common(combo, ComboWords.withTerse(services.systemPrompt(), prompt.shortening?.terse ?? null)))
   const around = { services: services.request, fork: services.fork, live: services.live }
   const shadow = services.shadows.interceptorOf(services, call, route, alone)
   const inbound = Inbound.changed(lastCall(telling(alone), last, Inbound.changedView(view, { line: (own) => view.line(allOf(own)) })), {

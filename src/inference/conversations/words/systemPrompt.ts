@@ -45,6 +45,10 @@ export const of = (settings: ReadonlyMap<string, unknown>): SystemPrompt | null 
 export const withMemory = (prompt: SystemPrompt | null, memory: string | undefined): SystemPrompt | null =>
   memory === undefined ? prompt : { before: joined(prompt?.before, memory), after: prompt?.after ?? "" }
 
+/** With what asks for a short answer behind them; null = nothing asks. */
+export const withTerse = (prompt: SystemPrompt | null, terse: string | null): SystemPrompt | null =>
+  terse === null ? prompt : prompt === null ? { before: "", after: terse } : { before: prompt.before, after: joined(prompt.after, terse) }
+
 const isInstruction = (role: unknown): boolean => role === "system" || role === "developer"
 
 /** How many items a list of messages begins with that are instructions. */
