@@ -144,6 +144,8 @@ export interface Inbound {
   readonly timeouts?: Timeouts | undefined
   /** Text of the prompt for the tokenizer, when the upstream gave no usage. */
   readonly promptText: () => string
+  /** Estimated tokens by which the prompt is sent shorter than its client wrote it; null = as it came. */
+  readonly tokensCompressed?: (() => number | null) | undefined
   /** Called at the commit point: the body will not be sent again, so a long prompt need not live as long as its stream. */
   readonly release: () => void
   readonly responseHeaders: (facts: ResponseFacts, notes: RouteNotes) => ReadonlyArray<string>
@@ -211,6 +213,7 @@ const partsOf = (inbound: Inbound): Whole => ({
   units: inbound.units,
   timeouts: inbound.timeouts,
   promptText: () => inbound.promptText(),
+  tokensCompressed: inbound.tokensCompressed === undefined ? undefined : () => inbound.tokensCompressed?.() ?? null,
   release: () => inbound.release(),
   responseHeaders: (facts, notes) => inbound.responseHeaders(facts, notes),
   errorHeaders: (error, fallbackAttempts, notes) => inbound.errorHeaders(error, fallbackAttempts, notes)

@@ -78,7 +78,9 @@ export const LedgerRow = Schema.Struct({
   /** First content frame, not first byte; null when there was none. */
   ttftMs: Schema.NullOr(Schema.Number),
   /** Null on rows of older releases, and of attempts that a killed process had started. */
-  phases: Schema.NullOr(Phases)
+  phases: Schema.NullOr(Phases),
+  /** Estimated tokens by which its prompt was sent shorter; null = as its client wrote it. */
+  tokensCompressed: Schema.NullOr(Schema.Number)
 })
 export interface LedgerRow extends Schema.Schema.Type<typeof LedgerRow> {}
 

@@ -316,6 +316,20 @@ describe("the settings of compression", () => {
     expect((await raw("GET", "/api/context/analytics?since=1h")).status).toBe(400)
   })
 
+  it("are told of each call: by how many tokens its prompt was shorter, in a body of any size, and none without compression", async () => {
+    const of = async (reply: Http.Reply) => (await matrix.gateway.rows(reply.headers["x-gateway-request-id"] ?? "")).map(({ tokensCompressed }) => tokensCompressed)
+    const model = await matrix.model(familyOf("messages"), "chat-completions", "rows")
+    const saved = Math.ceil(long.length / 4) - Math.ceil(short.length / 4)
+    expect(await of(await send(chat(model.id, long)))).toEqual([null])
+    await put({ enabled: true, defaultMode: "standard" })
+    expect(await of(await send(chat(model.id, long)))).toEqual([saved])
+    const filler = { role: "assistant", content: "the answer of the house, and of no other one. ".repeat(2) }
+    const reply = await send({ path: "/v1/chat/completions", body: { model: model.id, messages: [...Array.from({ length: 3_000 }, () => filler), { role: "user", content: long }] } })
+    expect(await of(reply)).toEqual([saved])
+    const [log] = await matrix.gateway.operator.call<ReadonlyArray<{ readonly tokens_compressed: number }>>("GET", `/api/usage/call-logs?requestId=${reply.headers["x-gateway-request-id"]}`)
+    expect(log?.tokens_compressed).toBe(saved)
+  })
+
   it("list their languages, rules and filters", async () => {
     const { packs } = await matrix.gateway.operator.call<{ packs: ReadonlyArray<{ language: string; ruleCount: number }> }>("GET", "/api/compression/language-packs")
     expect(packs.map(({ language }) => language)).toEqual(["en", "pt-BR", "es", "de", "fr", "ja"])

@@ -58,6 +58,7 @@ export class AttemptRow implements LedgerRow {
   latencyMs = 0
   ttftMs: number | null = null
   phases: Phases | null = null
+  tokensCompressed: number | null = null
 
   constructor(inbound: Inbound, target: Target, { makeAttemptId, nodeId }: Pick<Services, "makeAttemptId" | "nodeId">, attempt: number, startedAt: number) {
     this.attemptId = makeAttemptId()
@@ -109,6 +110,7 @@ export class AttemptRow implements LedgerRow {
     this.latencyMs = RequestFacts.elapsed(this.startedAt, settledAt)
     this.ttftMs = end.firstContentAt === null ? null : RequestFacts.elapsed(this.startedAt, end.firstContentAt)
     this.phases = this.phasesOf(one, end)
+    this.tokensCompressed = inbound.tokensCompressed === undefined ? null : inbound.tokensCompressed()
     return this
   }
 

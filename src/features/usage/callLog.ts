@@ -32,7 +32,7 @@ export const ofRow = (row: LedgerRow, { accountOf, providerOf }: Names): CallLog
   tokensCacheRead: row.tokensCacheRead,
   tokensCacheCreation: row.tokensCacheCreation,
   tokensReasoning: row.tokensReasoning,
-  tokens_compressed: null,
+  tokens_compressed: row.tokensCompressed,
   units: row.units,
   unpriced: row.unpriced,
   estimated: row.estimated,

@@ -188,6 +188,11 @@ export class PlannedRequest implements Inbound {
     return this.planned.prompt.text()
   }
 
+  tokensCompressed(): number | null {
+    const { shortening } = this.planned.prompt
+    return shortening === null ? null : shortening.savedTokens
+  }
+
   release(): void {
     this.planned.prompt.release()
     this.words.release()

@@ -27,6 +27,7 @@ const numbersFit = (row: LedgerRow): boolean =>
   && isWhole(row.attempt) && isWhole(row.upstreamStatus) && isWhole(row.status)
   && Math.abs(row.costUsd) <= maxCost && Number.isFinite(row.latencyMs)
   && (row.ttftMs === null || Number.isFinite(row.ttftMs))
+  && (row.tokensCompressed === null || isWhole(row.tokensCompressed))
   && (row.units === null || Units.fit(row.units))
 
 const mended = (row: LedgerRow): LedgerRow => ({
@@ -61,7 +62,8 @@ const mended = (row: LedgerRow): LedgerRow => ({
   units: Units.possible(row.units),
   costUsd: bounded(row.costUsd, maxCost),
   latencyMs: bounded(row.latencyMs, Number.MAX_VALUE),
-  ttftMs: row.ttftMs === null ? null : bounded(row.ttftMs, Number.MAX_VALUE)
+  ttftMs: row.ttftMs === null ? null : bounded(row.ttftMs, Number.MAX_VALUE),
+  tokensCompressed: row.tokensCompressed === null ? null : whole(row.tokensCompressed)
 })
 
 /** Fields that most rows of a batch share; a batch brings each combination of them once. */
@@ -85,7 +87,7 @@ type ColumnField = Exclude<keyof LedgerRow, KindField>
 export const columnTypes: Readonly<Record<ColumnField, string>> = {
   attemptId: "text", requestId: "text", sessionTag: "text", startedAt: "bigint", settledAt: "bigint", tokensIn: "bigint",
   tokensOut: "bigint", tokensCacheRead: "bigint", tokensCacheCreation: "bigint", tokensReasoning: "bigint", costUsd: "numeric",
-  latencyMs: "double precision", ttftMs: "double precision", phases: "jsonb"
+  latencyMs: "double precision", ttftMs: "double precision", phases: "jsonb", tokensCompressed: "bigint"
 }
 
 /** A list without names and quotes: every row has one, and it goes through the array literal as it is. Whole ms. */
@@ -105,7 +107,8 @@ const columnReads: Readonly<Record<ColumnField, (row: LedgerRow) => string | num
   startedAt: (row) => row.startedAt, settledAt: (row) => row.settledAt, tokensIn: (row) => row.tokensIn,
   tokensOut: (row) => row.tokensOut, tokensCacheRead: (row) => row.tokensCacheRead,
   tokensCacheCreation: (row) => row.tokensCacheCreation, tokensReasoning: (row) => row.tokensReasoning,
-  costUsd: (row) => row.costUsd, latencyMs: (row) => row.latencyMs, ttftMs: (row) => row.ttftMs, phases: (row) => row.phases === null ? null : packed(row.phases)
+  costUsd: (row) => row.costUsd, latencyMs: (row) => row.latencyMs, ttftMs: (row) => row.ttftMs, phases: (row) => row.phases === null ? null : packed(row.phases),
+  tokensCompressed: (row) => row.tokensCompressed
 }
 const reads = Object.keys(columnTypes).map((field) => columnReads[field as ColumnField])
 

@@ -80,6 +80,7 @@ const HAS_CLIENT_STATUS = 8
 const HAS_UNITS = 16
 const UNPRICED = 32
 const HAS_PHASES = 64
+const HAS_COMPRESSED = 128
 
 /** Writes records behind each other into its buffer. */
 export class RecordWriter {
@@ -129,7 +130,7 @@ export class RecordWriter {
     buffer.number(number)
     buffer.byte(
       (r.final ? FINAL : 0) | (r.estimated ? ESTIMATED : 0) | (r.ttftMs === null ? 0 : HAS_TTFT) | HAS_CLIENT_STATUS |
-        (r.units === null ? 0 : HAS_UNITS) | (r.unpriced ? UNPRICED : 0) | (r.phases === null ? 0 : HAS_PHASES)
+        (r.units === null ? 0 : HAS_UNITS) | (r.unpriced ? UNPRICED : 0) | (r.phases === null ? 0 : HAS_PHASES) | (r.tokensCompressed === null ? 0 : HAS_COMPRESSED)
     )
     buffer.byte(outcome)
     buffer.number(r.settledAt)
@@ -148,6 +149,7 @@ export class RecordWriter {
     buffer.number(r.clientStatus)
     if (r.units !== null) this.#units(r.units)
     if (r.phases !== null) this.#phases(r.phases)
+    if (r.tokensCompressed !== null) buffer.number(r.tokensCompressed)
     buffer.end(offset)
   }
 
@@ -298,6 +300,7 @@ export class Decoder {
     const clientStatus = (flags & HAS_CLIENT_STATUS) === 0 ? status : r.number()
     const units = (flags & HAS_UNITS) === 0 ? null : unitsIn(r)
     const phases = (flags & HAS_PHASES) === 0 ? null : phasesIn(r)
+    const tokensCompressed = (flags & HAS_COMPRESSED) === 0 ? null : r.number()
     const s = this.#starts.get(number)
     this.#starts.delete(number)
     if (s === undefined || s.nodeId === null) {
@@ -312,7 +315,7 @@ export class Decoder {
         connectionId: s.connectionId, apiKeyId: s.apiKeyId, apiKeyName: s.apiKeyName, combo: s.combo, sessionTag: s.sessionTag,
         sourceFormat: s.sourceFormat, targetFormat: s.targetFormat, stream: s.stream, outcome, upstreamStatus, status, clientStatus, errorCode,
         phase, tokensIn, tokensOut, tokensCacheRead, tokensCacheCreation, tokensReasoning,
-        estimated: (flags & ESTIMATED) !== 0, units, unpriced: (flags & UNPRICED) !== 0, costUsd, latencyMs, ttftMs, phases
+        estimated: (flags & ESTIMATED) !== 0, units, unpriced: (flags & UNPRICED) !== 0, costUsd, latencyMs, ttftMs, phases, tokensCompressed
       }
     }
   }

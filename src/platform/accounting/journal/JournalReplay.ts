@@ -50,7 +50,8 @@ export const crashedRow = (start: AttemptStart, now: number): LedgerRow => ({
   costUsd: 0,
   latencyMs: Math.max(0, now - start.startedAt),
   ttftMs: null,
-  phases: null
+  phases: null,
+  tokensCompressed: null
 })
 
 /** The file system refuses a file of a dead process, which stays for the next look; the message names the file and what to do. */
