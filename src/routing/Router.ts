@@ -224,7 +224,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     const expansion = expansionOf(combo, key, face, granted)
     const own = configOf(combo)
     const session = own.disableSessionStickiness ? null : question.session
-    const moment = momentOf(question, session, ContextWindow.checkOf(combo, question.length ?? null), combo)
+    const moment = momentOf(question, session, ContextWindow.checkOf(combo, question.length ?? null, own.compressionMode ?? null), combo)
     const chaos = key !== null && key.policy.chaosModeEnabled
     const config = (one: Combo): ComboConfig => withHeaders(configOf(one), headers, chaos)
     const rank = (one: Combo, candidates: ReadonlyArray<Candidate>): Order => {

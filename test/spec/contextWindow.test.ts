@@ -95,6 +95,27 @@ describe("the check of context windows", () => {
     expect(await both()).toEqual([400, 400])
   })
 
+  it("asks nobody to refuse a prompt that is sent shorter, and prefers a model that it fits as it is", async () => {
+    const put = (change: Record<string, unknown>) => lab.gateway.operator.call("PUT", "/api/settings/compression", change)
+    const [small, large] = [await modelOf(WINDOW), await modelOf(1_000_000)]
+    const [both, alone] = [await combos.combo("priority", [small.id, large.id]), await combos.combo("priority", [small.id])]
+    await put({ enabled: true })
+    try {
+      expect((await chat(small.id, longest)).status).toBe(400)
+      for (const text of [long, longest]) {
+        const before = await seen(small.upstream)
+        expect((await chat(small.id, text, { "x-gateway-compression": "engine:lite" })).status).toBe(200)
+        expect((await chat(alone, text, { "x-gateway-compression": "engine:lite" })).status).toBe(200)
+        expect(await seen(small.upstream)).toBe(before + 2)
+        expect((await chat(both, text, { "x-gateway-compression": "engine:lite" })).status).toBe(200)
+        expect(await seen(small.upstream)).toBe(before + 2)
+        expect((await chat(alone, text)).status).toBe(400)
+      }
+    } finally {
+      await put({ enabled: false })
+    }
+  })
+
   it("reads the registry's windows, by any name of the model, and the operator's own word first", async () => {
     const { operator } = lab.gateway
     await operator.createConnection({ provider: "openai", apiKey: "sk-context-windows-01", providerSpecificData: { baseUrl: `${lab.sim.url}/v1` } })

@@ -44,7 +44,9 @@ const lengthOf = ({ body, codec, large, parsed }: AdmittedCall): RequestLength |
       least ??= large === undefined ? leastPromptTokens(codec.name, parsed) : large.leastTokens
       return least > window ? least : null
     },
-    mayBeShortened: () => false
+    mayBeShortened: () => false,
+    mayShrink: () => false,
+    mayShrinkIn: () => false
   }
 }
 

@@ -7,6 +7,8 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import { headerOf } from "#actors/request/ports/Upstream.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
+import type { Mode } from "#schemas/words/Compression.ts"
+import * as Effective from "#src/compression/effective.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import * as Lane from "#src/inference/lane/Lane.ts"
 import type { ConversationCall } from "#src/inference/lane/stages/Stages.ts"
@@ -32,7 +34,7 @@ const windowAt = ({ headers, wireFormat }: Target, window: number, betas: string
  * which is released at the commit point: a route lives as long as its stream.
  */
 export class ConversationLength implements RequestLength {
-  private readonly services: Pick<ConversationServices, "handoffs"> & { readonly admission: { readonly flags: Pick<Flags["Service"], "isOn"> } }
+  private readonly services: Pick<ConversationServices, "compression" | "handoffs"> & { readonly admission: { readonly flags: Pick<Flags["Service"], "isOn"> } }
   private readonly clientRequest: Pick<Exchange, "header">
   private readonly codec: ClientCodec
   private readonly key: ApiKey | null
@@ -56,6 +58,20 @@ export class ConversationLength implements RequestLength {
     if (prompt.bytes <= most * CHARACTERS_PER_TOKEN) return null
     this.least ??= prompt.large === null ? leastPromptTokens(codec.name, prompt.parsed) : prompt.large.leastTokens
     return this.least > most ? this.least : null
+  }
+
+  mayShrink(): boolean {
+    return this.isCompressed(null, null)
+  }
+
+  mayShrinkIn(combo: Combo, mode: Mode | null): boolean {
+    return this.isCompressed(combo.id, mode)
+  }
+
+  private isCompressed(comboId: string | null, comboMode: Mode | null): boolean {
+    const { clientRequest, key, prompt, services } = this
+    const rules = services.compression()
+    return rules !== null && Effective.of(rules, Effective.askedBy(clientRequest, key, prompt.bytes, comboId, comboMode)).plan !== null
   }
 
   mayBeShortened(combo: Combo, target: Target): boolean {

@@ -41,6 +41,8 @@ export interface Wanted {
 export interface PromptLength {
   /** Tokens that it has at least, when they are more than this window of the target; null when it may fit. */
   readonly beyond: (target: Target, window: number) => number | null
+  /** It is sent shorter than it was measured, by how much is not known yet: what is beyond a window may fit. */
+  readonly mayShrink: () => boolean
 }
 
 /** What is known when an order is asked for; functions are cheap look-ups. */

@@ -82,8 +82,13 @@ const lacksNothing = ({ capabilities }: Candidate): boolean =>
 /** The filter that all strategies share; when `available` is empty, `skipped` holds every candidate. */
 export const filter = (candidates: ReadonlyArray<Candidate>, config: ComboConfig, moment: Moment): Filtered => {
   let filtered = all(candidates)
-  if ((moment.length ?? null) !== null) filtered = narrow(filtered, ({ contextWindow, target }) => overflowOf(target, contextWindow, moment))
-  const { lacks = null } = moment
+  const { lacks = null, length = null } = moment
+  if (length !== null) {
+    const tooSmall = ({ contextWindow, target }: Candidate): Why | null => overflowOf(target, contextWindow, moment)
+    const inside = narrow(filtered, tooSmall)
+    // Only a prompt that may still become shorter is sent where it does not fit as it is, and only where it fits nowhere.
+    filtered = inside.available.length > 0 || !length.mayShrink() ? inside : narrow(filtered, tooSmall, "context")
+  }
   if (lacks !== null) filtered = narrow(filtered, ({ target }) => lacks(target))
   filtered = narrow(filtered, (candidate) => moment.unavailable(candidate.target))
   const context = config.contextRequirements
