@@ -10,6 +10,9 @@ import { ComboConfig } from "#schemas/records/Combo.ts"
 import { CustomAgents } from "#schemas/agents/CustomAgent.ts"
 import { ModelLockoutChange } from "#schemas/records/ResilienceSettings.ts"
 import { PASSWORD_MAXIMUM, PASSWORD_MINIMUM } from "#schemas/passwordLength.ts"
+import { settingKey as addressFilter } from "#schemas/AddressFilter.ts"
+import { settingKey as databaseSettings } from "#schemas/upkeep/DatabaseSettings.ts"
+import { settingKey as pipelines } from "#schemas/words/CompressionPipeline.ts"
 
 const opt = Schema.optionalKey
 const flag = opt(Schema.Boolean)
@@ -105,6 +108,9 @@ export const SettingsInput = Schema.Struct({
   modelsDevSyncInterval: opt(integer(60, 2_592_000))
 }).annotate({ identifier: "SettingsChange" })
 export interface SettingsInput extends Schema.Schema.Type<typeof SettingsInput> {}
+
+/** Stored as settings, and read and changed by paths of their own. */
+export const ownPaths: ReadonlyArray<string> = [addressFilter, databaseSettings, pipelines]
 
 /** Settings that are sealed at rest and absent from every reply. */
 export const secretSettings: ReadonlySet<string> = new Set(["oidcClientSecret"])

@@ -7,10 +7,7 @@ import { DocumentStore } from "#actors/ports/Stores.ts"
 import * as Acting from "./acting.ts"
 import { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import { secretSettings, type SettingsChange, SettingsGroup } from "./api.ts"
-import { settingKey as addressFilter } from "#schemas/AddressFilter.ts"
-import { settingKey as databaseSettings } from "#schemas/upkeep/DatabaseSettings.ts"
-import { settingKey as pipelines } from "#schemas/words/CompressionPipeline.ts"
+import { ownPaths, secretSettings, type SettingsChange, SettingsGroup } from "./api.ts"
 import { modelLockoutDefaults } from "#schemas/records/ResilienceSettings.ts"
 import { settingDefaults } from "#schemas/settingDefaults.ts"
 import { refuseInert } from "#src/management/acting.ts"
@@ -37,7 +34,7 @@ const securitySettings: ReadonlySet<string> = new Set([
 /** Documents of this kind are sealed by their store, and no list of settings shows them. */
 const SECRET_KIND = "secret"
 /** Settings with a meaning of their own: some have their own paths, one the gateway writes itself. */
-const unlisted: ReadonlySet<string> = new Set([addressFilter, databaseSettings, pipelines, SingleSignOn.PROOF, ...secretSettings])
+const unlisted: ReadonlySet<string> = new Set([...ownPaths, SingleSignOn.PROOF, ...secretSettings])
 
 const isRecord = (value: Schema.Json | undefined): value is Record<string, Schema.Json> => typeof value === "object" && value !== null && !Array.isArray(value)
 
