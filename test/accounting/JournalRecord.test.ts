@@ -68,7 +68,7 @@ describe("JournalRecord", () => {
     const rows = [
       settledRow(attemptStart("a1", { model: "modèle", requestedModel: "模型", apiKeyName: "🔑", combo: "\ud800", sessionTag: "\0" })),
       settledRow(attemptStart(long, { model: long, requestedModel: "型".repeat(MAX_FIELD_LENGTH + 1), sessionTag: long }), { errorCode: long, phase: "" }),
-      settledRow(attemptStart("a3", { connectionId: null, apiKeyId: null, apiKeyName: null, combo: null, sessionTag: null }), { ttftMs: null, costUsd: NaN, tokensIn: Infinity, latencyMs: -0 }),
+      settledRow(attemptStart("a3", { connectionId: null, apiKeyId: null, apiKeyName: null, combo: null, sessionTag: null }), { ttftMs: null, costUsd: NaN, tokensIn: Infinity, latencyMs: -0, tokensCompressed: 12 }),
       ...LedgerRow.fields.outcome.literals.map((outcome) => settledRow(attemptStart(outcome), { outcome }))
     ]
     assert.deepStrictEqual(rowsIn(segmentOf(rows).bytes), rows.map(clipped))

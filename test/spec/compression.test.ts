@@ -248,7 +248,7 @@ describe("the settings of compression", () => {
     [path, { mcpAccessibility: { collapseThreshold: 0 } }, "bad_request", "mcpAccessibility.collapseThreshold"],
     [path, { rtkConfig: { applyToCodeBlocks: true } }, "not_supported_yet", "rtkConfig.applyToCodeBlocks"], ["/api/context/rtk/config", { customFiltersEnabled: true }, "not_supported_yet", "customFiltersEnabled"],
     [path, { defaultMode: "loud" }, "bad_request", "defaultMode"], [path, { stackedPipeline: [] }, "bad_request", "stackedPipeline"],
-    [path, { stackedPipeline: [{ engine: "nothing" }] }, "bad_request", "stackedPipeline.0"],
+    [path, { stackedPipeline: [{ engine: "nothing" }] }, "bad_request", "stackedPipeline.0.engine"],
     [path, { stackedPipeline: [{ engine: "rtk", config: { enabledFilters: ["nothing"] } }] }, "bad_request", "stackedPipeline.0.config.enabledFilters.0"], [path, { compressionComboId: "nothing" }, "bad_request", "compressionComboId"], [path, { cavemanConfig: { skipRules: ["nothing"] } }, "bad_request", "cavemanConfig.skipRules.0"],
     [path, { cavemanConfig: { preservePatterns: ["(a)\\1"] } }, "bad_request", "cavemanConfig.preservePatterns.0"], ["/api/context/rtk/config", { enabledFilters: ["nothing"] }, "bad_request", "enabledFilters.0"],
     [path, { unknown: 1 }, "bad_request", "unknown"], [path, { comboOverrides: { a: "loud" } }, "bad_request", "comboOverrides.a"]

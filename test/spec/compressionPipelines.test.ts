@@ -81,7 +81,7 @@ describe("the records", () => {
     ["POST", path, { name: "x" }, [400, "bad_request", "pipeline"]], ["POST", path, { name: "", pipeline: standard }, [400, "bad_request", "name"]],
     ["POST", path, { name: "x".repeat(121), pipeline: standard }, [400, "bad_request", "name"]], ["POST", path, { name: "x", pipeline: [] }, [400, "bad_request", "pipeline"]],
     ["POST", path, { name: "x", pipeline: standard, description: "x".repeat(1_001) }, [400, "bad_request", "description"]],
-    ["POST", path, { name: "x", pipeline: [{ engine: "llmlingua" }] }, [400, "bad_request", "pipeline.0"]],
+    ["POST", path, { name: "x", pipeline: [{ engine: "llmlingua" }] }, [400, "bad_request", "pipeline.0.engine"]],
     ["POST", path, { name: "x", pipeline: [{ engine: "lite", intensity: "full" }] }, [400, "bad_request", "pipeline.0.intensity"]],
     ["POST", path, { name: "x", pipeline: [{ engine: "caveman", config: { preservePatterns: ["(a)\\1"] } }] }, [400, "bad_request", "pipeline.0.config.preservePatterns.0"]],
     ["POST", path, { name: "x", pipeline: [{ engine: "rtk", config: { disabledFilters: ["nothing"] } }] }, [400, "bad_request", "pipeline.0.config.disabledFilters.0"]],

@@ -31,6 +31,7 @@ const stored = (given: LedgerRow): LedgerRow => {
     costUsd: bounded(given.costUsd, 9_999_999_999),
     latencyMs: bounded(given.latencyMs, Number.MAX_VALUE),
     ttftMs: given.ttftMs === null ? null : bounded(given.ttftMs, Number.MAX_VALUE),
+    tokensCompressed: given.tokensCompressed === null ? null : whole(given.tokensCompressed),
     phases: given.phases === null ? null : {
       before: zero(given.phases.before), queue: zero(given.phases.queue), limits: zero(given.phases.limits), end: zero(given.phases.end),
       sent: given.phases.sent === null ? null : zero(given.phases.sent), head: given.phases.head === null ? null : zero(given.phases.head)
@@ -142,6 +143,13 @@ export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
           ledgerRow({ attemptId: `ph-${index}`, requestId: "req-phases", startedAt: 60 + index, phases: given })))
         assert.deepStrictEqual((yield* store.rows({ requestId: "req-phases" })).map((row) => row.phases).reverse(), [null, phases, { ...phases, sent: null, head: null, queue: 1 }])
         assert.strictEqual((yield* store.rows({ attemptId: "ph-1" })).length, 1)
+      }))
+
+    it.effect("rows keep by how many tokens their prompt was shorter, and others have nothing of it", () =>
+      Effect.gen(function*() {
+        const store = yield* UsageStore
+        yield* store.insert([null, 0, 120].map((tokensCompressed, index) => ledgerRow({ attemptId: `tc-${index}`, requestId: "req-compressed", startedAt: 80 + index, tokensCompressed })))
+        assert.deepStrictEqual((yield* store.rows({ requestId: "req-compressed" })).map((row) => row.tokensCompressed).reverse(), [null, 0, 120])
       }))
 
     it.effect("rows are newest first, filtered and limited", () =>
