@@ -52,8 +52,10 @@ const send = async (name: string, header?: string, content = question) => {
   expect(reply.status, reply.text).toBe(200)
   return reply.headers["x-gateway-compression"]
 }
-const said = async (name: string): Promise<unknown> =>
-  ((await matrix.entries(name)).at(-1)?.body as { readonly messages: ReadonlyArray<{ readonly content: unknown }> }).messages.at(-1)?.content
+const said = async (name: string): Promise<unknown> => {
+  const { messages } = JSON.parse(JSON.stringify((await matrix.entries(name)).at(-1)?.body)) as { readonly messages: ReadonlyArray<{ readonly content: unknown }> }
+  return messages.at(-1)?.content
+}
 
 describe("the records", () => {
   it("are the built-in one at first, then those that are stored, read one by one and all at once", async () => {
