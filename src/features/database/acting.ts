@@ -7,7 +7,7 @@ export const database = ActingTable.make("Database settings", {
   "logs.maxDetailSizeKb": actsIn("src/features/database/changes.ts"),
   "logs.ring": actsIn("src/features/usage/logs/http.ts"),
   "logs.pipeline": lacks("upkeep", true),
-  ...actIn("src/features/backups/ports/schedule.ts", "backup.auto", "backup.frequency"),
+  ...actIn("src/features/backups/ports/backupTurns.ts", "backup.auto", "backup.frequency"),
   "backup.keep": actsIn("src/features/backups/schedule/ScheduledBackups.ts"),
   "retention.quotaSnapshots": actsIn("src/features/quotas/LocalQuotas.ts"),
   "retention.compressionAnalytics": actsIn("src/features/compression/statistics/CompressionStatistics.ts"),

@@ -11,7 +11,7 @@ import { refuseInert } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import * as Surface from "#src/management/Surface.ts"
-import * as Schedule from "#src/features/backups/ports/schedule.ts"
+import * as BackupTurns from "#src/features/backups/ports/backupTurns.ts"
 import * as Acting from "./acting.ts"
 import { type DatabaseChange, DatabaseGroup } from "./api.ts"
 import * as Changes from "./changes.ts"
@@ -32,11 +32,11 @@ export const layer = HttpApiBuilder.group(Surface.make(DatabaseGroup), "database
   const view = Effect.gen(function*() {
     const { settings } = configuration.current()
     const now = yield* Clock.currentTimeMillis
-    const turn = Schedule.turnOf(yield* documents.get(Schedule.KIND, Schedule.KEY))
-    const frequency = Schedule.frequencyOf(Changes.settingsIn(settings))
+    const turn = BackupTurns.turnOf(yield* documents.get(BackupTurns.KIND, BackupTurns.KEY))
+    const frequency = BackupTurns.frequencyOf(Changes.settingsIn(settings))
     return {
       ...Changes.viewOf(settings, usageDays),
-      schedule: { lastAt: iso(turn.lastAt), nextAt: iso(frequency === null ? null : Schedule.nextAt(frequency, turn, now)) }
+      schedule: { lastAt: iso(turn.lastAt), nextAt: iso(frequency === null ? null : BackupTurns.nextAt(frequency, turn, now)) }
     }
   })
 

@@ -14,7 +14,7 @@ import { AuditStore, DocumentStore } from "#actors/ports/Stores.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { BackupRecords } from "#src/features/backups/BackupRecords.ts"
 import * as Backups from "#src/features/backups/Backups.ts"
-import * as Schedule from "#src/features/backups/ports/schedule.ts"
+import * as BackupTurns from "#src/features/backups/ports/backupTurns.ts"
 import * as ScheduledBackups from "#src/features/backups/schedule/ScheduledBackups.ts"
 import * as Management from "#test/support/management.ts"
 
@@ -61,7 +61,7 @@ describe("backups on a schedule", () => {
     yield* to(120_000)
     assert.deepStrictEqual(yield* listed(backups), [])
     assert.isFalse(inUse())
-    assert.isUndefined(yield* documents.get(Schedule.KIND, Schedule.KEY))
+    assert.isUndefined(yield* documents.get(BackupTurns.KIND, BackupTurns.KEY))
     yield* backups.create("manual")
     yield* set({ auto: true, frequency: "daily", keep: 2 })
     assert.isTrue(inUse())
@@ -96,12 +96,12 @@ describe("backups on a schedule", () => {
 
   it.effect("are left to the node that has begun one, and taken over when it ends without", () => Effect.gen(function*() {
     const { documents, set, start } = yield* make
-    yield* documents.put(Schedule.KIND, Schedule.KEY, { lastAt: null, claimedAt: START })
+    yield* documents.put(BackupTurns.KIND, BackupTurns.KEY, { lastAt: null, claimedAt: START })
     yield* set({ auto: true, frequency: "monthly", keep: 1 })
     const { backups, to } = yield* start()
-    yield* to(Schedule.CLAIM_MS - 60_000)
+    yield* to(BackupTurns.CLAIM_MS - 60_000)
     assert.deepStrictEqual(yield* listed(backups), [])
-    yield* to(Schedule.CLAIM_MS + 60_000)
+    yield* to(BackupTurns.CLAIM_MS + 60_000)
     assert.deepStrictEqual(yield* listed(backups), ["scheduled 2026-11-27"])
   }))
 
@@ -111,7 +111,7 @@ describe("backups on a schedule", () => {
     yield* set({ auto: true, frequency: "weekly", keep: 1 })
     const { backups, to } = yield* start()
     yield* to(60_000)
-    assert.deepStrictEqual(yield* documents.get(Schedule.KIND, Schedule.KEY), { lastAt: null, claimedAt: null })
+    assert.deepStrictEqual(yield* documents.get(BackupTurns.KIND, BackupTurns.KEY), { lastAt: null, claimedAt: null })
     fail(null)
     yield* to(240_000)
     assert.deepStrictEqual(yield* listed(backups), [])

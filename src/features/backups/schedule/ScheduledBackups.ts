@@ -16,7 +16,7 @@ import { AuditStore, DocumentStore } from "#actors/ports/Stores.ts"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { databaseSettingsOf, settingKey } from "#schemas/upkeep/DatabaseSettings.ts"
 import { Backups } from "#src/features/backups/Backups.ts"
-import * as Schedule from "#src/features/backups/ports/schedule.ts"
+import * as BackupTurns from "#src/features/backups/ports/backupTurns.ts"
 
 /** Between two looks whether one is due. */
 const look = "30 seconds"
@@ -40,15 +40,15 @@ const make = Effect.gen(function*() {
   let quietUntil = Number.NEGATIVE_INFINITY
 
   const settings = () => databaseSettingsOf(configuration.current().settings.get(settingKey))
-  const frequency = () => flags.isOn("GATEWAY_DISABLE_BACKGROUND_SERVICES") ? null : Schedule.frequencyOf(settings())
+  const frequency = () => flags.isOn("GATEWAY_DISABLE_BACKGROUND_SERVICES") ? null : BackupTurns.frequencyOf(settings())
 
-  const turn = Effect.map(documents.get(Schedule.KIND, Schedule.KEY), Schedule.turnOf)
-  const write = (next: Schedule.Turn) => documents.put(Schedule.KIND, Schedule.KEY, next)
+  const turn = Effect.map(documents.get(BackupTurns.KIND, BackupTurns.KEY), BackupTurns.turnOf)
+  const write = (next: BackupTurns.Turn) => documents.put(BackupTurns.KIND, BackupTurns.KEY, next)
 
   /** The turn before this one; null when none is due, or another node has it. */
   const claim = (every: NonNullable<ReturnType<typeof frequency>>, now: number) => locked(Effect.gen(function*() {
     const before = yield* turn
-    if (!Schedule.isDue(every, before, now)) return null
+    if (!BackupTurns.isDue(every, before, now)) return null
     yield* write({ ...before, claimedAt: now })
     return before
   }))
