@@ -1,11 +1,10 @@
-/** What a draft would do: the router's answer after each change, past requests on demand, and what differs from the stored combo. */
+/** What a draft would do: the router's answer after each change, and past requests on demand. */
 import type { UseQueryResult } from "@tanstack/react-query"
 import type { Answer, Body } from "../../api/contract.ts"
 import { useChange } from "../../api/query.ts"
 import { count, duration, money } from "../../format/numbers.ts"
 import { exact } from "../../format/time.ts"
 import { Failure, Skeleton } from "../../parts/Feedback.tsx"
-import type { Difference } from "./draft.ts"
 import { Targets } from "./Targets.tsx"
 
 export type DraftBody = Body<"POST /api/combos/explain">["combo"]
@@ -59,15 +58,3 @@ export const BackTest = ({ body }: { readonly body: DraftBody | null }) => {
     </section>
   )
 }
-
-export const Changes = ({ after = "Now", before = "Stored", list, title = "Changes" }: { readonly list: ReadonlyArray<Difference>; readonly title?: string; readonly before?: string; readonly after?: string }) => (
-  <section aria-label={title} className="stack-tight">
-    <h3>{title}</h3>
-    {list.length === 0 ? <p className="small muted">None.</p> : (
-      <table className="table" aria-label={title}>
-        <thead><tr><th scope="col">Field</th><th scope="col">{before}</th><th scope="col">{after}</th></tr></thead>
-        <tbody>{list.map((difference) => <tr key={difference.what}><th scope="row">{difference.what}</th><td className="wrap">{difference.before === "" ? "–" : difference.before}</td><td className="wrap">{difference.after === "" ? "–" : difference.after}</td></tr>)}</tbody>
-      </table>
-    )}
-  </section>
-)

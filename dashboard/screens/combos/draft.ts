@@ -1,5 +1,6 @@
 /** A combo while it is edited: its steps as the form holds them, the body that is sent, and what differs from the stored one. Pure. */
 import type { Answer, Body } from "../../api/contract.ts"
+import type { Difference } from "../../parts/Changes.tsx"
 
 export type Combo = Answer<"GET /api/combos">["combos"][number]
 type StoredStep = Combo["models"][number]
@@ -83,12 +84,6 @@ export const drawingOf = (strategy: string): Drawing => {
     default:
       return "scored"
   }
-}
-
-export interface Difference {
-  readonly what: string
-  readonly before: string
-  readonly after: string
 }
 
 const lineOf = (step: Step, index: number, strategy: string): string =>
