@@ -1,4 +1,4 @@
-/** Groups of what agents and background work use, of what calls said, and of fire drills. */
+/** Groups of what agents and background work use, of what calls said, of fire drills, and of what changes or keeps requests. */
 import type { A2aGroup } from "#src/features/a2a/api.ts"
 import type { BatchesGroup } from "#src/features/batches/api.ts"
 import type { BodiesGroup } from "#src/features/bodies/api.ts"
@@ -7,6 +7,7 @@ import type { ConfigFileGroup } from "#src/features/configFile/api.ts"
 import type { DrillsGroup } from "#src/features/drills/api.ts"
 import type { EvalsGroup } from "#src/features/evals/api.ts"
 import type { FilesGroup } from "#src/features/files/api.ts"
+import type { GuardrailsGroup } from "#src/features/guardrails/api.ts"
 import type { LeasesGroup } from "#src/features/leases/api.ts"
 import type { McpGroup } from "#src/features/mcp/api.ts"
 import type { McpServersGroup } from "#src/features/mcpServers/api.ts"
@@ -15,4 +16,5 @@ import type { SearchGroup } from "#src/features/search/api.ts"
 
 export type WorkGroups =
   | typeof A2aGroup | typeof BatchesGroup | typeof BodiesGroup | typeof CacheGroup | typeof ConfigFileGroup | typeof DrillsGroup | typeof EvalsGroup | typeof FilesGroup
+  | typeof GuardrailsGroup
   | typeof LeasesGroup | typeof McpGroup | typeof McpServersGroup | typeof OAuthGroup | typeof SearchGroup

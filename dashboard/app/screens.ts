@@ -3,6 +3,7 @@ import type { IconName } from "../parts/Icon.tsx"
 
 export interface Screen {
   readonly path: "/" | "/requests" | "/usage" | "/resilience" | "/providers" | "/models" | "/combos" | "/keys" | "/play" | "/settings" | "/nodes" | "/audit" | "/webhooks" | "/welcome" | "/limits" | "/cache" | "/leases" | "/work" | "/search" | "/agents" | "/evals" | "/now"
+    | "/guardrails"
   readonly word: string
   readonly icon: IconName
   /** After `g`. */
@@ -35,7 +36,8 @@ export const areas: ReadonlyArray<{ readonly word: string; readonly screens: Rea
       { path: "/keys", word: "Keys & budgets", icon: "keys", key: "k" },
       { path: "/limits", word: "Limits", icon: "limits", key: "l" },
       { path: "/leases", word: "Leases & sessions", icon: "leases", key: "d" },
-      { path: "/webhooks", word: "Webhooks", icon: "webhooks", key: "w" }
+      { path: "/webhooks", word: "Webhooks", icon: "webhooks", key: "w" },
+      { path: "/guardrails", word: "Guardrails", icon: "guardrails", key: "g" }
     ]
   },
   {

@@ -11,7 +11,7 @@ export type Flag = Answer<"GET /api/settings/feature-flags">["flags"][number]
 const sources: Readonly<Record<Flag["source"], string>> = { db: "set here", env: "from the environment", default: "default" }
 
 export const FlagRow = ({ flag, onRestart }: { readonly flag: Flag; readonly onRestart: () => void }) => {
-  const set = useChange("PUT /api/settings/feature-flags", ["GET /api/settings/feature-flags"], ({ requiresRestart }) => {
+  const set = useChange("PUT /api/settings/feature-flags", ["GET /api/settings/feature-flags", "GET /api/guardrails"], ({ requiresRestart }) => {
     if (requiresRestart) onRestart()
   }, {
     said: ({ effectiveValue, key }) => `${key} is ${effectiveValue}.`,
