@@ -80,6 +80,9 @@ interface Read<A> {
   readonly dataUpdatedAt?: number
 }
 
+/** Whether all have data or a failure: what is drawn only then does not move when the last one comes. */
+export const isSettled = (...reads: ReadonlyArray<Pick<Read<unknown>, "data" | "error">>): boolean => reads.every(({ data, error }) => data !== undefined || error !== null)
+
 /** How old the values are that stay on the page while an update fails. */
 const AsOf = ({ at }: { readonly at: number }) => {
   const skew = useSkew()

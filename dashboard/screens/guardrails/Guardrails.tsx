@@ -2,7 +2,7 @@
 import { useState } from "react"
 import { useRead } from "../../api/query.ts"
 import { count } from "../../format/numbers.ts"
-import { Empty, Loaded } from "../../parts/Feedback.tsx"
+import { Empty, isSettled, Loaded, Skeleton } from "../../parts/Feedback.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Table } from "../../parts/Table.tsx"
@@ -33,35 +33,40 @@ const Switches = () => {
 
 const Guardrails = () => {
   const read = useRead("GET /api/guardrails", {}, { everyMs: EVERY_MS })
+  const flags = useRead("GET /api/settings/feature-flags")
   const rows = read.data?.guardrails ?? []
   const active = rows.filter(({ enabled }) => enabled).length
   return (
     <Page title="Guardrails" lead="Texts of users, tools and models are read before anything is stored or sent. Each guardrail reads what those before it have left.">
-      <Panel title="In their order" actions={read.data === undefined ? null : <span className="small muted number">{count(active)} of {count(rows.length)} on</span>}>
-        <Loaded read={read} what="The guardrails" rows={3}>
-          {({ guardrails }) => guardrails.length === 0 ? <Empty icon="guardrails" title="This gateway has no guardrail" /> : (
-            <>
-              {active > 0 ? null : <p className="panel-head muted">All are off: requests and answers pass unread.</p>}
-              <Table label="Guardrails" isStale={read.isPlaceholderData}>
-                <thead><tr><th scope="col">Guardrail</th><th scope="col">State</th><th scope="col">What it does</th><th scope="col" className="end">Priority</th></tr></thead>
-                <tbody>
-                  {guardrails.map(({ enabled, name, priority }) => (
-                    <tr key={name}>
-                      <td><strong>{known[name]?.word ?? name}</strong><p className="small muted"><code>{name}</code></p></td>
-                      <td><Status tone={enabled ? "ok" : "off"} word={enabled ? "On" : "Off"} /></td>
-                      <td><p className="wrap">{known[name]?.does ?? "–"}</p><p className="small muted wrap">{known[name]?.on}</p></td>
-                      <td className="end">{count(priority)}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </Table>
-            </>
-          )}
-        </Loaded>
-      </Panel>
-      <Try names={rows.map(({ name }) => name)} />
-      <Switches />
-      <p className="small muted wrap">From which severity on an injection is refused is said by <code>INPUT_SANITIZER_BLOCK_THRESHOLD</code> of the environment. What was found is counted by the metric <code>gateway_guardrails_total</code>.</p>
+      {!isSettled(read, flags) ? <Skeleton rows={8} /> : (
+        <>
+          <Panel title="In their order" actions={read.data === undefined ? null : <span className="small muted number">{count(active)} of {count(rows.length)} on</span>}>
+            <Loaded read={read} what="The guardrails" rows={3}>
+              {({ guardrails }) => guardrails.length === 0 ? <Empty icon="guardrails" title="This gateway has no guardrail" /> : (
+                <>
+                  {active > 0 ? null : <p className="panel-head muted">All are off: requests and answers pass unread.</p>}
+                  <Table label="Guardrails" isStale={read.isPlaceholderData}>
+                    <thead><tr><th scope="col">Guardrail</th><th scope="col">State</th><th scope="col">What it does</th><th scope="col" className="end">Priority</th></tr></thead>
+                    <tbody>
+                      {guardrails.map(({ enabled, name, priority }) => (
+                        <tr key={name}>
+                          <td><strong>{known[name]?.word ?? name}</strong><p className="small muted"><code>{name}</code></p></td>
+                          <td><Status tone={enabled ? "ok" : "off"} word={enabled ? "On" : "Off"} /></td>
+                          <td><p className="wrap">{known[name]?.does ?? "–"}</p><p className="small muted wrap">{known[name]?.on}</p></td>
+                          <td className="end">{count(priority)}</td>
+                        </tr>
+                      ))}
+                    </tbody>
+                  </Table>
+                </>
+              )}
+            </Loaded>
+          </Panel>
+          <Try names={rows.map(({ name }) => name)} />
+          <Switches />
+          <p className="small muted wrap">From which severity on an injection is refused is said by <code>INPUT_SANITIZER_BLOCK_THRESHOLD</code> of the environment. What was found is counted by the metric <code>gateway_guardrails_total</code>.</p>
+        </>
+      )}
     </Page>
   )
 }
