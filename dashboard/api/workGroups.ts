@@ -12,9 +12,11 @@ import type { LeasesGroup } from "#src/features/leases/api.ts"
 import type { McpGroup } from "#src/features/mcp/api.ts"
 import type { McpServersGroup } from "#src/features/mcpServers/api.ts"
 import type { OAuthGroup } from "#src/features/oauth/api.ts"
+import type { ProxiesGroup } from "#src/features/proxies/api.ts"
+import type { ProxySettingsGroup } from "#src/features/proxies/settings/api.ts"
 import type { SearchGroup } from "#src/features/search/api.ts"
 
 export type WorkGroups =
-  | typeof A2aGroup | typeof BatchesGroup | typeof BodiesGroup | typeof CacheGroup | typeof ConfigFileGroup | typeof DrillsGroup | typeof EvalsGroup | typeof FilesGroup
-  | typeof GuardrailsGroup
-  | typeof LeasesGroup | typeof McpGroup | typeof McpServersGroup | typeof OAuthGroup | typeof SearchGroup
+  | typeof A2aGroup | typeof BatchesGroup | typeof BodiesGroup | typeof CacheGroup | typeof ConfigFileGroup | typeof DrillsGroup | typeof EvalsGroup
+  | typeof FilesGroup | typeof GuardrailsGroup | typeof LeasesGroup | typeof McpGroup | typeof McpServersGroup | typeof OAuthGroup | typeof ProxiesGroup
+  | typeof ProxySettingsGroup | typeof SearchGroup

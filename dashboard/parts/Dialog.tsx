@@ -1,5 +1,6 @@
 /** A modal window over the browser's own `<dialog>`: it keeps the focus, Esc closes it, the focus returns to where it was. */
-import { type ReactNode, useEffect, useId, useRef } from "react"
+import { type ReactNode, useEffect, useId, useRef, useState } from "react"
+import { TextField } from "./Field.tsx"
 import { Icon } from "./Icon.tsx"
 
 interface Props {
@@ -61,21 +62,29 @@ export const Dialog = ({ children, onClose, onSubmit, stays = false, title, wide
 }
 
 /** Asks before something is lost for good. */
-export const Confirm = ({ children, confirm, error, onClose, onConfirm, pending, title }: {
+export const Confirm = ({ children, confirm, error, isBlocked = false, onClose, onConfirm, pending, title, typed }: {
   readonly title: string
   readonly confirm: string
   readonly children: ReactNode
   readonly pending: boolean
   readonly error?: ReactNode
+  /** What must be typed first, where the act takes much with it. */
+  readonly typed?: string | undefined
+  /** Something else of the window is not right yet. */
+  readonly isBlocked?: boolean
   readonly onClose: () => void
   readonly onConfirm: () => void
-}) => (
-  <Dialog title={title} onClose={onClose} onSubmit={onConfirm}>
-    <div className="wrap">{children}</div>
-    {error}
-    <div className="dialog-foot">
-      <button type="button" className="button" onClick={onClose}>Cancel</button>
-      <button type="submit" className="button button-danger" disabled={pending}>{confirm}</button>
-    </div>
-  </Dialog>
-)
+}) => {
+  const [text, setText] = useState("")
+  return (
+    <Dialog title={title} onClose={onClose} onSubmit={onConfirm}>
+      <div className="wrap">{children}</div>
+      {typed === undefined ? null : <TextField label={`Type “${typed}” to go on`} value={text} onChange={setText} />}
+      {error}
+      <div className="dialog-foot">
+        <button type="button" className="button" onClick={onClose}>Cancel</button>
+        <button type="submit" className="button button-danger" disabled={pending || isBlocked || typed !== undefined && text !== typed}>{confirm}</button>
+      </div>
+    </Dialog>
+  )
+}
