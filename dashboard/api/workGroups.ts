@@ -1,5 +1,6 @@
 /** Groups of what agents and background work use, of what calls said, of fire drills, and of what changes or keeps requests. */
 import type { A2aGroup } from "#src/features/a2a/api.ts"
+import type { BackupsGroup } from "#src/features/backups/api.ts"
 import type { BatchesGroup } from "#src/features/batches/api.ts"
 import type { BodiesGroup } from "#src/features/bodies/api.ts"
 import type { CacheGroup } from "#src/features/cache/api.ts"
@@ -14,9 +15,10 @@ import type { McpServersGroup } from "#src/features/mcpServers/api.ts"
 import type { OAuthGroup } from "#src/features/oauth/api.ts"
 import type { ProxiesGroup } from "#src/features/proxies/api.ts"
 import type { ProxySettingsGroup } from "#src/features/proxies/settings/api.ts"
+import type { PurgesGroup } from "#src/features/purges/api.ts"
 import type { SearchGroup } from "#src/features/search/api.ts"
 
 export type WorkGroups =
-  | typeof A2aGroup | typeof BatchesGroup | typeof BodiesGroup | typeof CacheGroup | typeof ConfigFileGroup | typeof DrillsGroup | typeof EvalsGroup
-  | typeof FilesGroup | typeof GuardrailsGroup | typeof LeasesGroup | typeof McpGroup | typeof McpServersGroup | typeof OAuthGroup | typeof ProxiesGroup
-  | typeof ProxySettingsGroup | typeof SearchGroup
+  | typeof A2aGroup | typeof BackupsGroup | typeof BatchesGroup | typeof BodiesGroup | typeof CacheGroup | typeof ConfigFileGroup | typeof DrillsGroup
+  | typeof EvalsGroup | typeof FilesGroup | typeof GuardrailsGroup | typeof LeasesGroup | typeof McpGroup | typeof McpServersGroup | typeof OAuthGroup
+  | typeof ProxiesGroup | typeof ProxySettingsGroup | typeof PurgesGroup | typeof SearchGroup

@@ -3,7 +3,7 @@ import type { IconName } from "../parts/Icon.tsx"
 
 export interface Screen {
   readonly path: "/" | "/requests" | "/usage" | "/resilience" | "/providers" | "/models" | "/combos" | "/keys" | "/play" | "/settings" | "/nodes" | "/audit" | "/webhooks" | "/welcome" | "/limits" | "/cache" | "/leases" | "/work" | "/search" | "/agents" | "/evals" | "/now"
-    | "/guardrails" | "/proxies"
+    | "/guardrails" | "/proxies" | "/backups"
   readonly word: string
   readonly icon: IconName
   /** After `g`. */
@@ -56,7 +56,8 @@ export const areas: ReadonlyArray<{ readonly word: string; readonly screens: Rea
       { path: "/play", word: "Playground", icon: "play", key: "y" },
       { path: "/settings", word: "Settings & flags", icon: "settings", key: "s" },
       { path: "/nodes", word: "Nodes", icon: "nodes", key: "n" },
-      { path: "/audit", word: "Audit", icon: "audit", key: "a" }
+      { path: "/audit", word: "Audit", icon: "audit", key: "a" },
+      { path: "/backups", word: "Backups", icon: "backups", key: "z" }
     ]
   }
 ]

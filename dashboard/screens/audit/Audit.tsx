@@ -21,7 +21,7 @@ const ON_A_PAGE = 50
 const places: Readonly<Record<string, Screen["path"]>> = {
   combo: "/combos", "combo-mapping": "/combos", apikey: "/keys", budget: "/limits", "token-limit": "/limits", provider: "/providers", "provider-node": "/providers", "provider-model": "/models", pricing: "/models",
   alias: "/models", webhook: "/webhooks", settings: "/settings", "feature-flag": "/settings", cache: "/cache", lease: "/leases", "eval-suite": "/evals", "eval-run": "/evals", "mcp-server": "/agents", file: "/work",
-  batch: "/work", resilience: "/resilience", drill: "/resilience", proxy: "/proxies"
+  batch: "/work", resilience: "/resilience", drill: "/resilience", backup: "/backups", proxy: "/proxies"
 }
 
 const Target = ({ row }: { readonly row: Entry }) => {
