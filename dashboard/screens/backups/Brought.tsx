@@ -9,7 +9,7 @@ type Archive = Pick<Answer<"POST /api/db-backups/import">, "contents" | "created
 
 export const Brought = ({ answer, before }: { readonly answer: Archive; readonly before: string }) => (
   <section className="stack-tight" aria-label="What was brought back" role="status">
-    <p className="wrap">Made <Ago at={answer.createdAt} />, with {answer.contents === "all" ? "the records, the ledger and the audit log" : "the records"}. What was here is in <Copy value={before} most={40} />.</p>
+    <p className="wrap">Made <Ago at={answer.createdAt} />, with {answer.contents === "all" ? "the records, the ledger and the audit log" : "the records"}. What was here is in <Copy value={before} most={28} />.</p>
     <details>
       <summary>Rows by table</summary>
       <Table label="Rows by table">
