@@ -4,6 +4,7 @@ import type { BackupsGroup } from "#src/features/backups/api.ts"
 import type { BatchesGroup } from "#src/features/batches/api.ts"
 import type { BodiesGroup } from "#src/features/bodies/api.ts"
 import type { CacheGroup } from "#src/features/cache/api.ts"
+import type { CompressionGroup } from "#src/features/compression/api.ts"
 import type { ConfigFileGroup } from "#src/features/configFile/api.ts"
 import type { DrillsGroup } from "#src/features/drills/api.ts"
 import type { EvalsGroup } from "#src/features/evals/api.ts"
@@ -19,6 +20,6 @@ import type { PurgesGroup } from "#src/features/purges/api.ts"
 import type { SearchGroup } from "#src/features/search/api.ts"
 
 export type WorkGroups =
-  | typeof A2aGroup | typeof BackupsGroup | typeof BatchesGroup | typeof BodiesGroup | typeof CacheGroup | typeof ConfigFileGroup | typeof DrillsGroup
-  | typeof EvalsGroup | typeof FilesGroup | typeof GuardrailsGroup | typeof LeasesGroup | typeof McpGroup | typeof McpServersGroup | typeof OAuthGroup
-  | typeof ProxiesGroup | typeof ProxySettingsGroup | typeof PurgesGroup | typeof SearchGroup
+  | typeof A2aGroup | typeof BackupsGroup | typeof BatchesGroup | typeof BodiesGroup | typeof CacheGroup | typeof CompressionGroup | typeof ConfigFileGroup
+  | typeof DrillsGroup | typeof EvalsGroup | typeof FilesGroup | typeof GuardrailsGroup | typeof LeasesGroup | typeof McpGroup | typeof McpServersGroup
+  | typeof OAuthGroup | typeof ProxiesGroup | typeof ProxySettingsGroup | typeof PurgesGroup | typeof SearchGroup

@@ -1,0 +1,78 @@
+/** What is done to the words of every conversation, as an operator sets it: shorter prompts. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { canBrowse } from "#test/support/chromium.ts"
+import { comerOf, type Stage, stage } from "#test/support/dashboard.ts"
+import * as Http from "#test/support/http.ts"
+import { eventually } from "#test/support/operator.ts"
+
+const POLITE = "Hello! Could you please help me? I would really appreciate it if you could basically just explain what a monad actually is. Thank you very much in advance!"
+
+describe.skipIf(!canBrowse())("the dashboard's words of conversations", () => {
+  let on: Stage
+  beforeAll(async () => {
+    on = await stage()
+  }, 300_000)
+  afterAll(() => on?.close())
+
+  const come = comerOf(() => on)
+  const api = <A>(method: string, path: string, body?: unknown) => on.gateway.operator.call<A>(method, path, body)
+  const ask = (content: string) => Http.send(on.gateway.url, { path: "/v1/chat/completions", body: { model: "sim/echo", messages: [{ role: "user", content }] } })
+
+  it("compression: a draft is previewed before it is saved, its change is shown, saved and taken back, and what it saved is summed", async () => {
+    const { id } = await api<{ id: string }>("POST", "/api/combos", { name: "careful", models: ["sim/echo"] })
+    const page = await come("/compression")
+    await page.getByText("No request was made shorter").waitFor()
+    const changes = page.getByRole("table", { name: "Changes" }).getByRole("row")
+    await page.getByLabel(/^Prompts are made shorter/).check()
+    await page.getByLabel("Mode", { exact: true }).first().selectOption({ label: "Standard: courtesies and fillers of prose" })
+    await page.getByRole("button", { name: "Give it a mode" }).click()
+    await page.getByRole("combobox", { name: "Mode of careful" }).selectOption({ label: "Off: nothing is changed" })
+    await page.getByText("Rules of prose (caveman)").click()
+    await page.getByLabel("Shorter texts stay, characters").fill("10")
+    expect(await changes.allInnerTexts()).toEqual([
+      "Field\tStored\tNow", "enabled\tfalse\ttrue", "defaultMode\toff\tstandard", `comboOverrides\t–\t${id}: off`, "cavemanConfig.minMessageLength\t50\t10"
+    ])
+    await page.getByText("with what is not saved yet").waitFor()
+    await page.getByLabel("Prompt", { exact: true }).fill(POLITE)
+    await page.getByLabel("Prompt", { exact: true }).press("Control+Enter")
+    await page.getByText(/^\d+(?:\.\d)?% saved$/).waitFor()
+    expect(await page.getByLabel(/, before$/).last().innerText()).toBe(POLITE)
+    const after = await page.getByLabel(/, after$/).last().innerText()
+    expect([after.includes("monad"), after.length < POLITE.length]).toEqual([true, true])
+    // Nothing was stored or sent.
+    expect(await api("GET", "/api/settings/compression")).toMatchObject({ enabled: false, comboOverrides: {} })
+    expect((await on.gateway.operator.reconciliation()).started).toBe(0)
+    await page.getByRole("button", { name: "Save", exact: true }).click()
+    await page.getByText("How prompts are made shorter is changed.").waitFor()
+    expect(await api("GET", "/api/settings/compression")).toMatchObject({ enabled: true, defaultMode: "standard", comboOverrides: { [id]: "off" }, cavemanConfig: { minMessageLength: 10, intensity: "full" } })
+    expect(await page.getByRole("button", { name: "Save", exact: true }).isDisabled()).toBe(true)
+    expect((await ask(POLITE)).headers["x-gateway-compression"]).toBe("standard; source=default")
+    await page.getByRole("table", { name: "Saved by mode" }).getByRole("row", { name: /^standard 1 / }).waitFor()
+    await page.getByRole("table", { name: "Saved by combo" }).getByRole("row", { name: /^without a combo 1 / }).waitFor()
+    await page.getByLabel("Over", { exact: true }).selectOption({ label: "Last 7 days" })
+    await expect.poll(() => new URL(page.url()).search).toBe("?since=7d")
+    await page.getByRole("table", { name: "Saved by engine" }).getByRole("row", { name: /^caveman 1 / }).waitFor()
+    // A refusal stands at its field.
+    await page.getByLabel("A prompt is long from, tokens").fill("99999999")
+    await page.getByRole("button", { name: "Save", exact: true }).click()
+    await page.getByRole("alert").getByText("Nothing was changed").waitFor()
+    await page.getByRole("button", { name: "Discard", exact: true }).click()
+    await page.getByRole("status", { name: "Notes" }).getByRole("listitem").filter({ hasText: "How prompts are made shorter is changed." }).getByRole("button", { name: "Undo" }).click()
+    await eventually(() => api<{ enabled: boolean }>("GET", "/api/settings/compression"), ({ enabled }) => !enabled, "the settings of before")
+  })
+
+  it("compression: output of a command is shortened by its filter; what are no messages is said at once", async () => {
+    const page = await come("/compression")
+    await page.getByLabel("Input", { exact: true }).selectOption({ label: "Messages of a chat completion, JSON" })
+    await page.getByLabel("Messages", { exact: true }).fill("{}")
+    await page.getByText("Expected a list of messages as JSON").waitFor()
+    expect(await page.getByRole("button", { name: "Show what would be sent" }).isDisabled()).toBe(true)
+    await page.getByLabel("Input", { exact: true }).selectOption({ label: "Output of a command" })
+    await page.getByLabel("Command", { exact: true }).fill("npm ci")
+    await page.getByLabel("Output", { exact: true }).fill([...Array.from({ length: 40 }, (_, index) => `npm warn deprecated package-${index}@1.0.0: old`), "", "added 120 packages in 3s", "", "14 packages are looking for funding", "  run `npm fund` for details"].join("\n"))
+    await page.getByRole("button", { name: "Show what would be sent" }).click()
+    await page.getByText(/^Filter .*, known by its command\.$/).waitFor()
+    await page.getByText(/% saved$/).waitFor()
+    expect(await page.getByLabel("Output, after", { exact: true }).last().innerText()).toContain("added 120 packages in 3s")
+  })
+})
