@@ -18,8 +18,10 @@ import type { ProxiesGroup } from "#src/features/proxies/api.ts"
 import type { ProxySettingsGroup } from "#src/features/proxies/settings/api.ts"
 import type { PurgesGroup } from "#src/features/purges/api.ts"
 import type { SearchGroup } from "#src/features/search/api.ts"
+import type { SystemPromptGroup } from "#src/features/systemPrompt/api.ts"
+import type { ThinkingBudgetGroup } from "#src/features/thinkingBudget/api.ts"
 
 export type WorkGroups =
   | typeof A2aGroup | typeof BackupsGroup | typeof BatchesGroup | typeof BodiesGroup | typeof CacheGroup | typeof CompressionGroup | typeof ConfigFileGroup
   | typeof DrillsGroup | typeof EvalsGroup | typeof FilesGroup | typeof GuardrailsGroup | typeof LeasesGroup | typeof McpGroup | typeof McpServersGroup
-  | typeof OAuthGroup | typeof ProxiesGroup | typeof ProxySettingsGroup | typeof PurgesGroup | typeof SearchGroup
+  | typeof OAuthGroup | typeof ProxiesGroup | typeof ProxySettingsGroup | typeof PurgesGroup | typeof SearchGroup | typeof SystemPromptGroup | typeof ThinkingBudgetGroup

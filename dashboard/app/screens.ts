@@ -3,7 +3,7 @@ import type { IconName } from "../parts/Icon.tsx"
 
 export interface Screen {
   readonly path: "/" | "/requests" | "/usage" | "/resilience" | "/providers" | "/models" | "/combos" | "/keys" | "/play" | "/settings" | "/nodes" | "/audit" | "/webhooks" | "/welcome" | "/limits" | "/cache" | "/leases" | "/work" | "/search" | "/agents" | "/evals" | "/now"
-    | "/guardrails" | "/proxies" | "/backups" | "/compression"
+    | "/guardrails" | "/proxies" | "/backups" | "/compression" | "/prompts"
   readonly word: string
   readonly icon: IconName
   /** After `g`. */
@@ -29,7 +29,8 @@ export const areas: ReadonlyArray<{ readonly word: string; readonly screens: Rea
       { path: "/combos", word: "Combos", icon: "combos", key: "c" },
       { path: "/cache", word: "Cache", icon: "cache", key: "h" },
       { path: "/proxies", word: "Proxies", icon: "proxies", key: "v" },
-      { path: "/compression", word: "Compression", icon: "compression", key: "j" }
+      { path: "/compression", word: "Compression", icon: "compression", key: "j" },
+      { path: "/prompts", word: "Prompts & thinking", icon: "prompts", key: "q" }
     ]
   },
   {

@@ -24,6 +24,7 @@ const paths = {
   proxies: "M3 12h6m6 0h6M9 8h6v8H9zM18 9l3 3-3 3",
   backups: "M4 5h16v4H4zM5 9v10h14V9M12 11.500v5m-2.500-2.500l2.500 2.500 2.500-2.500",
   compression: "M4 12h16M12 3v6m-3-3l3 3 3-3M12 21v-6m-3 3l3-3 3 3",
+  prompts: "M4 5h16v11H10l-4 4v-4H4zM8 9h8M8 12h5",
   help: "M9 9a3 3 0 1 1 4.200 2.700c-.800.400-1.200 1-1.200 1.800v.500M12 17.500h.01M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z",
   upload: "M12 16V5m-5 5l5-5 5 5M4 17v3h16v-3",
   download: "M12 4v11m-5-5l5 5 5-5M4 17v3h16v-3",

@@ -1,4 +1,4 @@
-/** What is done to the words of every conversation, as an operator sets it: shorter prompts. */
+/** What is done to the words of every conversation, as an operator sets it: shorter prompts, prompts of the gateway's own, and thinking. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { canBrowse } from "#test/support/chromium.ts"
 import { comerOf, type Stage, stage } from "#test/support/dashboard.ts"
@@ -74,5 +74,37 @@ describe.skipIf(!canBrowse())("the dashboard's words of conversations", () => {
     await page.getByText(/^Filter .*, known by its command\.$/).waitFor()
     await page.getByText(/% saved$/).waitFor()
     expect(await page.getByLabel("Output, after", { exact: true }).last().innerText()).toContain("added 120 packages in 3s")
+  })
+
+  it("prompts: the gateway's own text is said in conversations once it is saved, and two operators see each other", async () => {
+    const page = await come("/prompts")
+    await page.getByLabel("The texts are said").check()
+    await page.getByLabel("Before all other instructions").fill("Answer in verse.")
+    expect(await page.getByRole("table", { name: "Changes" }).getByRole("row").allInnerTexts()).toEqual(["Field\tStored\tNow", "enabled\toff\ton", "prefixPrompt\t–\tAnswer in verse."])
+    await api("PUT", "/api/settings/system-prompt", { prefixPrompt: "Answer in prose." })
+    await page.getByRole("button", { name: "Save the prompt" }).click()
+    await page.getByRole("table", { name: "Theirs and yours" }).getByRole("row", { name: "prefixPrompt Answer in prose. Answer in verse." }).waitFor()
+    await page.getByRole("button", { name: "Save mine" }).click()
+    await page.getByText("The gateway's own prompt is changed.").waitFor()
+    expect(await api("GET", "/api/settings/system-prompt")).toEqual({ enabled: true, prompt: "", prefixPrompt: "Answer in verse.", suffixPrompt: "" })
+    await page.getByLabel("Behind the instructions").fill("x".repeat(50_001))
+    await page.getByText("At most 50,000 characters").waitFor()
+    expect(await page.getByRole("button", { name: /^Save (?:the prompt|mine)$/ }).isDisabled()).toBe(true)
+  })
+
+  it("thinking: a budget for all is saved, one that is too large is refused at its field, and a press takes it back", async () => {
+    const page = await come("/prompts")
+    await page.getByLabel("How much models think").selectOption({ label: "A number of tokens, for all" })
+    await page.getByLabel("Tokens of thought").fill("200000")
+    await page.getByRole("button", { name: "Save the thinking budget" }).click()
+    await page.getByRole("alert").getByText("The thinking budget was not changed").waitFor()
+    expect(await page.getByLabel("Tokens of thought").getAttribute("aria-invalid")).toBe("true")
+    await page.getByLabel("Tokens of thought").fill("2048")
+    expect(await page.getByRole("table", { name: "Changes" }).getByRole("row").allInnerTexts()).toEqual(["Field\tStored\tNow", "mode\tpassthrough\tcustom", "customBudget\t10240\t2048"])
+    await page.getByRole("button", { name: "Save the thinking budget" }).click()
+    await page.getByText("The thinking budget is changed.").waitFor()
+    expect(await api("GET", "/api/settings/thinking-budget")).toMatchObject({ mode: "custom", customBudget: 2_048 })
+    await page.getByRole("status", { name: "Notes" }).getByRole("button", { name: "Undo" }).click()
+    await eventually(() => api<{ mode: string }>("GET", "/api/settings/thinking-budget"), ({ mode }) => mode === "passthrough", "the mode of before")
   })
 })

@@ -1,0 +1,78 @@
+/** How much models think, whatever clients ask. */
+import { call } from "../../api/call.ts"
+import type { Answer, Body } from "../../api/contract.ts"
+import { useChange } from "../../api/query.ts"
+import { Changes } from "../../parts/Changes.tsx"
+import { Failure } from "../../parts/Feedback.tsx"
+import { SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
+import { Panel } from "../../parts/Page.tsx"
+import { Theirs, useTheirs } from "../../parts/Theirs.tsx"
+import { useDraft } from "../../parts/useDraft.ts"
+
+type Stored = Answer<"GET /api/settings/thinking-budget">
+type Change = Body<"PUT /api/settings/thinking-budget">
+
+const modes = [
+  { value: "passthrough", word: "As the client asks" }, { value: "auto", word: "As the model likes: the client's wish is taken away" }, { value: "custom", word: "A number of tokens, for all" },
+  { value: "adaptive", word: "By the request: more for long conversations, many tools and long questions" }
+] as const
+const efforts = [{ value: "none", word: "none" }, { value: "low", word: "low" }, { value: "medium", word: "medium" }, { value: "high", word: "high" }] as const
+
+/** Numbers as texts of the form; no base = that of the effort. */
+interface Draft extends Pick<Stored, "effortLevel" | "mode"> {
+  readonly customBudget: string
+  readonly baseBudget: string
+  readonly complexityMultiplier: string
+}
+
+const draftOf = ({ baseBudget, complexityMultiplier, customBudget, effortLevel, mode }: Stored): Draft =>
+  ({ mode, effortLevel, customBudget: String(customBudget), baseBudget: baseBudget === null ? "" : String(baseBudget), complexityMultiplier: String(complexityMultiplier) })
+const wholeOf = ({ baseBudget, complexityMultiplier, customBudget, effortLevel, mode }: Draft): Stored =>
+  ({ mode, effortLevel, customBudget: Number(customBudget), baseBudget: baseBudget === "" ? null : Number(baseBudget), complexityMultiplier: Number(complexityMultiplier) })
+const names = ["mode", "customBudget", "effortLevel", "baseBudget", "complexityMultiplier"] as const
+
+export const Thinking = ({ stored }: { readonly stored: Stored }) => {
+  const [draft, setDraft] = useDraft(stored, draftOf)
+  const put = (part: Partial<Draft>): void => setDraft({ ...draft, ...part })
+  const now = wholeOf(draft)
+  const changed = names.filter((name) => now[name] !== stored[name])
+  const change: Change = Object.fromEntries(changed.map((name) => [name, now[name]]))
+  const save = useChange("PUT /api/settings/thinking-budget", ["GET /api/settings/thinking-budget"], (answer) => setDraft(draftOf(answer)), {
+    said: "The thinking budget is changed.",
+    undo: (_, { body }) => () => call("PUT /api/settings/thinking-budget", { body: Object.fromEntries(Object.keys(body ?? {}).map((name) => [name, stored[name as keyof Stored]])) as Change })
+  })
+  const theirs = useTheirs(async () => ({ ...(await call("GET /api/settings/thinking-budget")) }), { ...stored })
+  const wrong = (field: string): string | undefined => wrongWith(save.error, field)
+  const isOpen = draft.customBudget === "" || draft.complexityMultiplier === ""
+  return (
+    <Panel title="Thinking budget">
+      <form
+        className="panel-body"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void theirs.save({ ...change }, () => save.mutate({ body: change }))
+        }}
+      >
+        <p className="muted">It decides before the client and its effort header do. What the name of a model says goes before it.</p>
+        <SelectField label="How much models think" value={draft.mode} choices={modes} onChange={(value) => put({ mode: modes.find((mode) => mode.value === value)?.value ?? "passthrough" })} wrong={wrong("mode")} />
+        <div className="grid-fields">
+          {draft.mode === "custom" ? <TextField label="Tokens of thought" type="number" value={draft.customBudget} onChange={(customBudget) => put({ customBudget })} hint="0 to 131072; 0: models do not think" wrong={wrong("customBudget")} /> : null}
+          {draft.mode === "adaptive" ? (
+            <>
+              <SelectField label="Begins with the effort" value={draft.effortLevel} choices={efforts} onChange={(value) => put({ effortLevel: efforts.find((effort) => effort.value === value)?.value ?? "medium" })} wrong={wrong("effortLevel")} />
+              <TextField label="Begins with, tokens" type="number" value={draft.baseBudget} onChange={(baseBudget) => put({ baseBudget })} hint="Empty: those of the effort" wrong={wrong("baseBudget")} />
+              <TextField label="How much is added" type="number" value={draft.complexityMultiplier} onChange={(complexityMultiplier) => put({ complexityMultiplier })} hint="0 to 10; 0: nothing" wrong={wrong("complexityMultiplier")} />
+            </>
+          ) : null}
+        </div>
+        {changed.length === 0 ? null : <Changes list={changed.map((what) => ({ what, before: String(stored[what] ?? "none"), after: String(now[what] ?? "none") }))} />}
+        <Theirs clashes={theirs.clashes} />
+        {save.error === null ? null : <Failure what="The thinking budget was not changed" error={save.error} />}
+        <div className="row">
+          <button type="submit" className="button button-primary" disabled={save.isPending || theirs.isBusy || isOpen || changed.length === 0} aria-label={theirs.clashes.length > 0 ? undefined : "Save the thinking budget"}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
+          <button type="button" className="button" disabled={changed.length === 0} onClick={() => setDraft(draftOf(stored))} aria-label="Discard the change of the thinking budget">Discard</button>
+        </div>
+      </form>
+    </Panel>
+  )
+}
