@@ -3,7 +3,7 @@ import type { IconName } from "../parts/Icon.tsx"
 
 export interface Screen {
   readonly path: "/" | "/requests" | "/usage" | "/resilience" | "/providers" | "/models" | "/combos" | "/keys" | "/play" | "/settings" | "/nodes" | "/audit" | "/webhooks" | "/welcome" | "/limits" | "/cache" | "/leases" | "/work" | "/search" | "/agents" | "/evals" | "/now"
-    | "/guardrails" | "/proxies" | "/backups" | "/compression" | "/prompts"
+    | "/guardrails" | "/proxies" | "/backups" | "/compression" | "/prompts" | "/addresses"
   readonly word: string
   readonly icon: IconName
   /** After `g`. */
@@ -40,7 +40,8 @@ export const areas: ReadonlyArray<{ readonly word: string; readonly screens: Rea
       { path: "/limits", word: "Limits", icon: "limits", key: "l" },
       { path: "/leases", word: "Leases & sessions", icon: "leases", key: "d" },
       { path: "/webhooks", word: "Webhooks", icon: "webhooks", key: "w" },
-      { path: "/guardrails", word: "Guardrails", icon: "guardrails", key: "g" }
+      { path: "/guardrails", word: "Guardrails", icon: "guardrails", key: "g" },
+      { path: "/addresses", word: "Addresses", icon: "addresses", key: "0" }
     ]
   },
   {

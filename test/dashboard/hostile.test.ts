@@ -30,7 +30,7 @@ describe.skipIf(!canBrowse())("the dashboard among strangers", () => {
   it("shows markup in every name as text: nothing runs, nothing breaks the policy, no request leaves the origin", async () => {
     const { close, go, page, troubles } = await visit(on.browser, on.gateway.url)
     onTestFinished(close)
-    for (const screen of ["/", "/providers", "/models", "/combos", "/keys", "/requests", `/requests/${request}`, `/requests?open=${request}`, "/usage?by=key", "/resilience", "/settings", "/nodes", "/webhooks", "/audit", "/limits", "/cache", "/leases", "/work", "/search", "/agents", "/evals", "/now", "/guardrails", "/proxies", "/backups", "/compression", "/prompts", `/limits?search=${encodeURIComponent(canary)}`, `/work?search=${encodeURIComponent(canary)}`, `/requests?search=${encodeURIComponent(canary)}`, `/requests/${encodeURIComponent(canary)}`]) {
+    for (const screen of ["/", "/providers", "/models", "/combos", "/keys", "/requests", `/requests/${request}`, `/requests?open=${request}`, "/usage?by=key", "/resilience", "/settings", "/nodes", "/webhooks", "/audit", "/limits", "/cache", "/leases", "/work", "/search", "/agents", "/evals", "/now", "/guardrails", "/proxies", "/backups", "/compression", "/prompts", "/addresses", `/limits?search=${encodeURIComponent(canary)}`, `/work?search=${encodeURIComponent(canary)}`, `/requests?search=${encodeURIComponent(canary)}`, `/requests/${encodeURIComponent(canary)}`]) {
       await go(screen)
       await eventually(() => page.locator("[aria-busy=true]").count(), (busy) => busy === 0, "the end of loading")
       expect([screen, await page.title()]).not.toEqual([screen, "owned"])

@@ -1,0 +1,85 @@
+/** Who may come in, as an operator sets it: addresses, bans and locks. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { canBrowse } from "#test/support/chromium.ts"
+import { comerOf, type Stage, stage } from "#test/support/dashboard.ts"
+import { eventually } from "#test/support/operator.ts"
+
+interface Filter {
+  readonly enabled: boolean
+  readonly mode: string
+  readonly blacklist: ReadonlyArray<string>
+  readonly tempBans: ReadonlyArray<{ readonly ip: string }>
+}
+
+describe.skipIf(!canBrowse())("the dashboard's doors", () => {
+  let on: Stage
+  beforeAll(async () => {
+    on = await stage()
+  }, 300_000)
+  afterAll(() => on?.close())
+
+  const come = comerOf(() => on)
+  const api = <A>(method: string, path: string, body?: unknown) => on.gateway.operator.call<A>(method, path, body)
+  const filter = () => api<Filter>("GET", "/api/settings/ip-filter")
+
+  it("addresses: one is refused, wrong ones stand at their field, the filter is switched on after a question, and a press takes back", async () => {
+    const page = await come("/addresses")
+    await page.getByText("No address is refused by name").waitFor()
+    const entry = page.getByLabel("Address to refuse")
+    await entry.fill("300.1.2.3")
+    await page.getByRole("button", { name: "Refuse it" }).click()
+    await page.getByRole("alert").getByText("The list was not changed").waitFor()
+    expect(await entry.getAttribute("aria-invalid")).toBe("true")
+    await entry.fill("203.0.113.0/24")
+    await entry.press("Enter")
+    const list = page.getByRole("table", { name: "Refused addresses" })
+    await list.getByText("203.0.113.0/24").waitFor()
+    expect(await entry.inputValue()).toBe("")
+    await page.getByRole("button", { name: "Switch it on" }).click()
+    const dialog = page.getByRole("dialog")
+    await dialog.getByText("1 in the list, 0 banned for a time.", { exact: false }).waitFor()
+    await dialog.getByRole("button", { name: "Change it" }).click()
+    await page.getByRole("button", { name: "Switch it off" }).waitFor()
+    expect(await filter()).toMatchObject({ enabled: true, mode: "blacklist", blacklist: ["203.0.113.0/24"] })
+    await page.getByRole("status", { name: "Notes" }).getByRole("listitem").filter({ hasText: "The address filter is changed." }).getByRole("button", { name: "Undo" }).click()
+    await page.getByRole("button", { name: "Switch it on" }).waitFor()
+    await page.getByRole("button", { name: "Remove 203.0.113.0/24" }).click()
+    await page.getByText("No address is refused by name").waitFor()
+  })
+
+  it("addresses: a ban counts down and is ended; a thousand entries are a table, found by a part that stands in the address", async () => {
+    await api("PUT", "/api/settings/ip-filter", { blacklist: Array.from({ length: 1_000 }, (_, index) => `198.51.${Math.floor(index / 250)}.${index % 250}`) })
+    const page = await come("/addresses")
+    const list = page.getByRole("table", { name: "Refused addresses" })
+    await expect.poll(() => list.getAttribute("aria-rowcount")).toBe("1001")
+    expect(await list.getByRole("row").count()).toBeLessThan(120)
+    await page.getByRole("button", { name: "Ban an address" }).click()
+    const dialog = page.getByRole("dialog")
+    await dialog.getByLabel("Address", { exact: true }).fill("203.0.113.9")
+    await dialog.getByLabel("For").selectOption({ label: "10 minutes" })
+    await dialog.getByLabel("Reason").fill("too many guesses")
+    await dialog.getByRole("button", { name: "Ban it" }).click()
+    const ban = page.getByRole("table", { name: "Bans" }).getByRole("row", { name: /203\.0\.113\.9/ })
+    await ban.getByText(/^(?:9 m \d\d s|10 m 00 s)$/).waitFor()
+    await page.getByText("The filter is off: they are served.").waitFor()
+    await page.getByRole("searchbox", { name: "Find" }).fill("198.51.3.7")
+    await page.getByText("11 of 1,000").waitFor()
+    await page.getByText("No ban fits").waitFor()
+    expect(new URL(page.url()).search).toBe("?search=198.51.3.7")
+    await page.getByRole("searchbox", { name: "Find" }).fill("")
+    await ban.getByRole("button", { name: "End the ban of 203.0.113.9" }).click()
+    await page.getByText("Nobody is banned").waitFor()
+    await api("PUT", "/api/settings/ip-filter", { blacklist: [] })
+  })
+
+  it("locks: a banned key is listed by its name, and let in again after a question", async () => {
+    const { id } = await on.gateway.operator.createKey("naughty")
+    await api("PATCH", `/api/keys/${id}`, { isBanned: true })
+    const page = await come("/addresses")
+    await page.getByRole("table", { name: "Locked out" }).getByRole("row", { name: /naughty The key is banned/ }).waitFor()
+    await page.getByRole("button", { name: "Let naughty in" }).click()
+    await page.getByRole("dialog").getByRole("button", { name: "Let in" }).click()
+    await page.getByText("Nobody is locked out").waitFor()
+    expect(await api("GET", `/api/keys/${id}`)).toMatchObject({ isBanned: false })
+  })
+})
