@@ -1,8 +1,10 @@
-/** Who may come in, as an operator sets it: addresses, bans and locks. */
+/** Who may come in, as an operator sets it: addresses, bans and locks, and single sign-on. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { canBrowse } from "#test/support/chromium.ts"
 import { comerOf, type Stage, stage } from "#test/support/dashboard.ts"
 import { eventually } from "#test/support/operator.ts"
+
+const SECRET = "canary-of-a-client-4711"
 
 interface Filter {
   readonly enabled: boolean
@@ -81,5 +83,45 @@ describe.skipIf(!canBrowse())("the dashboard's doors", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Let in" }).click()
     await page.getByText("Nobody is locked out").waitFor()
     expect(await api("GET", `/api/keys/${id}`)).toMatchObject({ isBanned: false })
+  })
+
+  it("single sign-on: an issuer and its people are set with the change in view; the secret is written, kept, removed and never shown", async () => {
+    const page = await come("/settings")
+    const said: Array<string> = []
+    page.on("response", (reply) => void reply.text().then((text) => said.push(text), () => undefined))
+    const part = page.getByRole("region", { name: "Single sign-on" })
+    await part.getByText(`${on.gateway.url}/api/auth/oidc/callback`).waitFor()
+    await part.getByLabel("Offer single sign-on").check()
+    await part.getByLabel("Issuer").fill("http://login.example.com")
+    await part.getByLabel("Client id").fill("gateway")
+    await part.getByLabel("Client secret").fill(SECRET)
+    await part.getByLabel("Who may sign in").fill("ann\nbob\nann")
+    const changes = part.getByRole("table", { name: "Changes" }).getByRole("row")
+    expect(await changes.allInnerTexts()).toEqual([
+      "Field\tStored\tNow", "oidcEnabled\toff\ton", "oidcIssuer\tnone\thttp://login.example.com", "oidcClientId\tnone\tgateway", "oidcAllowedSubjects\tnobody\tann, bob", "oidcClientSecret\tnone\ta new one"
+    ])
+    // An issuer needs TLS: it is refused at its field, and what was typed stays.
+    await part.getByRole("button", { name: "Save single sign-on" }).click()
+    await part.getByRole("alert").getByText("Single sign-on was not changed").waitFor()
+    expect([await part.getByLabel("Issuer").getAttribute("aria-invalid"), await part.getByLabel("Client secret").inputValue()]).toEqual(["true", SECRET])
+    await part.getByLabel("Issuer").fill("https://login.example.com")
+    await part.getByRole("button", { name: "Save single sign-on" }).click()
+    await page.getByText("Single sign-on is changed.").waitFor()
+    await part.getByText("Empty keeps the stored one").waitFor()
+    expect([await part.getByLabel("Client secret").inputValue(), await part.getByRole("link", { name: "Try to sign in by it" }).getAttribute("href")]).toEqual(["", `${on.gateway.url}/api/auth/oidc/login?returnTo=%2Fdashboard%2Fsettings`])
+    expect(await api("GET", "/api/settings")).toMatchObject({ oidcEnabled: true, oidcIssuer: "https://login.example.com", oidcClientId: "gateway", oidcClientSecretSet: true, oidcAllowedSubjects: ["ann", "bob"] })
+    expect(await api("GET", "/api/auth/status")).toMatchObject({ singleSignOn: true })
+    await part.getByLabel("Who may sign in").fill("ann")
+    await part.getByText("Sessions of people who are concerned end at once, on every node.").waitFor()
+    await part.getByRole("button", { name: "Save single sign-on" }).click()
+    const note = page.getByRole("status", { name: "Notes" }).getByRole("listitem").filter({ hasText: "Single sign-on is changed." })
+    await note.getByRole("button", { name: "Undo" }).click()
+    await eventually(() => api<{ oidcAllowedSubjects: ReadonlyArray<string> }>("GET", "/api/settings"), ({ oidcAllowedSubjects }) => oidcAllowedSubjects.length === 2, "the people of before")
+    await page.reload()
+    await part.getByLabel("Remove the stored secret").check()
+    await part.getByLabel("Offer single sign-on").uncheck()
+    await part.getByRole("button", { name: "Save single sign-on" }).click()
+    await eventually(() => api<{ oidcClientSecretSet: boolean }>("GET", "/api/settings"), ({ oidcClientSecretSet }) => !oidcClientSecretSet, "the removed secret")
+    expect([await page.content(), ...said].join("\n")).not.toContain(SECRET)
   })
 })

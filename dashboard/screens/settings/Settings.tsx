@@ -11,6 +11,7 @@ import { CommonSettings } from "./Common.tsx"
 import { ConfigFile } from "./ConfigFile.tsx"
 import { FlagRow } from "./FlagRow.tsx"
 import { Password } from "./Password.tsx"
+import { SingleSignOn } from "./SingleSignOn.tsx"
 
 const shows = [
   { value: "", word: "Flags that act" }, { value: "changed", word: "Changed flags" }, { value: "all", word: "All flags" }
@@ -83,6 +84,7 @@ const Settings = () => {
       <CommonSettings search={search} />
       <ConfigFile />
       <Password />
+      <SingleSignOn />
       <Stored />
     </Page>
   )
