@@ -84,7 +84,8 @@ describe.skipIf(!canBrowse())("the dashboard's first moment", () => {
       const { paintMs, shift, usableMs } = promised.loopback
       expect(best(all, "usableMs")).toBeLessThan(usableMs * GUARD)
       expect(best(all, "paintMs")).toBeLessThan(paintMs * GUARD)
-      expect([screen, best(all, "shift") <= shift * GUARD]).toEqual([screen, true])
+      // How still a page stands does not depend on the machine.
+      expect([screen, best(all, "shift") <= shift]).toEqual([screen, true])
     }
   }, 300_000)
 

@@ -1,5 +1,6 @@
 /** Is all well: what needs somebody, and what goes through right now. */
 import { Link } from "@tanstack/react-router"
+import { useState } from "react"
 import { useRead } from "../../api/query.ts"
 import { useSkew } from "../../api/clock.ts"
 import { count } from "../../format/numbers.ts"
@@ -17,6 +18,8 @@ import { Tiles } from "./Tiles.tsx"
 const FAST_MS = 3_000
 const SLOW_MS = 10_000
 const MINUTES = 10
+/** Matters that have room without scrolling. */
+const FEW = 3
 
 const Overview = () => {
   const now = useNow()
@@ -40,34 +43,41 @@ const Overview = () => {
   const list = matters({
     connections: connections.data?.connections.map((connection) => ({ ...connection, provider: shownProvider(connection.provider) })), resilience: resilience.data, readAt: resilience.dataUpdatedAt + skew, lockouts: lockouts.data, budgets: budgets.data, ledger: ledger.data, nodes: nodes.data, expiring: expiring.data, webhooks: webhooks.data, configFile: configFile.data
   }, now)
+  const [isOpen, setOpen] = useState(false)
+  const isNew = connections.data?.connections.length === 0
   const minutes = history.data?.last10Minutes ?? []
   return (
     <Page title="Overview" lead="What needs somebody, and what goes through.">
-      {connections.data?.connections.length === 0 ? (
-        <section className="panel panel-head" aria-label="First steps">
-          <div>
-            <h2>No provider is connected yet</h2>
-            <p className="muted">The built-in simulator already answers. Stream from it, add a key, and connect your programs.</p>
-          </div>
-          <Link to="/welcome" className="button button-primary">First steps</Link>
-        </section>
-      ) : null}
-      <Panel title="Attention" actions={pending ? null : <span className="muted small">{list.length === 0 ? "nothing" : list.length}</span>}>
-        {broken === null ? null : <div className="panel-body"><Failure what="Not everything could be looked at; what stands here is older" error={broken} retry={() => reads.forEach(({ refetch }) => void refetch())} /></div>}
-        {pending ? <Skeleton rows={2} /> : list.length === 0 ? broken === null ? <Empty icon="check" title="All is well">No connection is broken, no breaker is open, no budget is near its end, and the ledger is complete.</Empty> : null : (
-          <ul className="list">
-            {list.map((matter) => (
-              <li key={matter.id} className="attention">
-                <Status tone={matter.tone} word={matter.word} />
-                <div className="stack-tight">
-                  <Link to={matter.to} className="wrap">{matter.what}</Link>
-                  <span className="small muted wrap">{matter.why}{matter.since === null ? null : <>, <Ago at={matter.since} /></>}</span>
-                </div>
-                <span className="small">{matter.until === null ? matter.heals ? "is tried again" : "needs you" : <>heals in <Countdown until={matter.until} /></>}</span>
-              </li>
-            ))}
-          </ul>
+      <Panel
+        title="Attention"
+        actions={pending ? null : (
+          <span className="row">
+            <span className="muted small">{list.length === 0 ? "nothing" : list.length}</span>
+            {list.length > FEW ? <button type="button" className="button button-small" style={{ marginBlock: "-.3rem" }} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>{isOpen ? "Show fewer" : "Show all"}</button> : null}
+          </span>
         )}
+      >
+        {broken === null ? null : <div className="panel-body"><Failure what="Not everything could be looked at; what stands here is older" error={broken} retry={() => reads.forEach(({ refetch }) => void refetch())} /></div>}
+        {/* Its place is kept while the list is on its way, and a long list scrolls in it: nothing below moves. */}
+        <div className={isOpen || list.length === 0 ? "reserved" : "reserved reserved-box"}>
+          {pending ? <Skeleton rows={2} /> : list.length === 0 ? broken === null ? isNew ? (
+            <Empty icon="welcome" title="No provider is connected yet" action={<Link to="/welcome" className="button button-primary">First steps</Link>}>The built-in simulator already answers. Stream from it, add a key, and connect your programs.</Empty>
+          ) : <Empty icon="check" title="All is well">No connection is broken, no breaker is open, no budget is near its end, and the ledger is complete.</Empty> : null : (
+            <ul className="list">
+              {isNew ? <li className="attention"><Status tone="info" word="Begin" /><Link to="/welcome">First steps</Link><span className="small">no provider is connected yet</span></li> : null}
+              {list.map((matter) => (
+                <li key={matter.id} className="attention">
+                  <Status tone={matter.tone} word={matter.word} />
+                  <div className="stack-tight">
+                    <Link to={matter.to} className="wrap">{matter.what}</Link>
+                    <span className="small muted wrap">{matter.why}{matter.since === null ? null : <>, <Ago at={matter.since} /></>}</span>
+                  </div>
+                  <span className="small">{matter.until === null ? matter.heals ? "is tried again" : "needs you" : <>heals in <Countdown until={matter.until} /></>}</span>
+                </li>
+              ))}
+            </ul>
+          )}
+        </div>
       </Panel>
       <Tiles />
       <Ribbon />
