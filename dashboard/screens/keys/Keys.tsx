@@ -9,7 +9,7 @@ import { left } from "../../format/time.ts"
 import { Meter } from "../../parts/Bars.tsx"
 import { CodeBlock } from "../../parts/Copy.tsx"
 import { Confirm, Dialog } from "../../parts/Dialog.tsx"
-import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
+import { Empty, Failure, isSettled, Loaded, Skeleton } from "../../parts/Feedback.tsx"
 import { Switch, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { useNow } from "../../parts/now.ts"
@@ -97,6 +97,7 @@ const Keys = () => {
   const set = (change: { readonly page?: string; readonly search?: string }): void => void navigate({ search: Object.fromEntries(Object.entries({ search, page: "", ...change }).filter(([, value]) => value !== "")), replace: true })
   const read = useRead("GET /api/keys", { query: { limit: ON_A_PAGE, offset: page * ON_A_PAGE, ...(search === "" ? {} : { search }) } }, { everyMs: EVERY_MS })
   const budgets = useRead("GET /api/usage/budget", {}, { everyMs: EVERY_MS })
+  const ledger = useRead("GET /api/usage/reconciliation")
   const [open, setOpen] = useState<Open>(null)
   const close = (): void => setOpen(null)
   const renew = useChange("POST /api/keys/:id/regenerate", ["GET /api/keys"], ({ key }) => setOpen({ what: "once", value: key }))
@@ -105,35 +106,40 @@ const Keys = () => {
   const make = <button type="button" className="button button-primary" onClick={() => setOpen({ what: "make" })}><Icon name="plus" size={16} />Make a key</button>
   return (
     <Page title="Keys & budgets" lead={<>Programs call the gateway with these keys. A key without bounds may call every model. <Complete /></>} actions={make}>
-      <Panel>
-        <Loaded read={read} what="The keys">
-          {({ keys, total }) => keys.length === 0 && page === 0 && search === "" ? <Empty icon="keys" title="No key yet" action={make}>While no key is required, programs on this machine may call without one. Require them under <Link to="/settings" search={{ search: "REQUIRE_API_KEY" }}>flags</Link>.</Empty> : (
-            <>
-              <div className="panel-head">
-                <div className="filters"><TextField className="field-wide" label="Find" type="search" value={search} placeholder="Name, id or value" onChange={(value) => set({ search: value })} /></div>
-                <span className="muted small number">{keys.length === 0 ? "0" : `${count(page * ON_A_PAGE + 1)} to ${count(page * ON_A_PAGE + keys.length)}`} of {count(total)}</span>
-              </div>
-              {keys.length === 0 ? <Empty icon="search" title="No key fits" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : (
-              <Table label="Keys" isStale={read.isPlaceholderData}>
-                <thead><tr><th scope="col">Name</th><th scope="col">Value</th><th scope="col">State</th><th scope="col">Spent</th><th scope="col">Used</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
-                <tbody>
-                  {keys.map((key) => (
-                    <Row
-                      key={key.id} value={key} budget={rows.find(({ apiKeyId }) => apiKeyId === key.id)}
-                      acts={{
-                        onEdit: () => setOpen({ what: "edit", key }), onBudget: () => setOpen({ what: "budget", key }), onRenew: () => setOpen({ what: "renew", key }), onDelete: () => setOpen({ what: "delete", key })
-                      }}
-                    />
-                  ))}
-                </tbody>
-              </Table>
+      {/* What stands below the keys, and the sum above them, would move them or be moved. */}
+      {!isSettled(read, budgets, ledger) ? <Skeleton rows={6} /> : (
+        <>
+          <Panel>
+            <Loaded read={read} what="The keys">
+              {({ keys, total }) => keys.length === 0 && page === 0 && search === "" ? <Empty icon="keys" title="No key yet" action={make}>While no key is required, programs on this machine may call without one. Require them under <Link to="/settings" search={{ search: "REQUIRE_API_KEY" }}>flags</Link>.</Empty> : (
+                <>
+                  <div className="panel-head">
+                    <div className="filters"><TextField className="field-wide" label="Find" type="search" value={search} placeholder="Name, id or value" onChange={(value) => set({ search: value })} /></div>
+                    <span className="muted small number">{keys.length === 0 ? "0" : `${count(page * ON_A_PAGE + 1)} to ${count(page * ON_A_PAGE + keys.length)}`} of {count(total)}</span>
+                  </div>
+                  {keys.length === 0 ? <Empty icon="search" title="No key fits" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : (
+                  <Table label="Keys" isStale={read.isPlaceholderData}>
+                    <thead><tr><th scope="col">Name</th><th scope="col">Value</th><th scope="col">State</th><th scope="col">Spent</th><th scope="col">Used</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+                    <tbody>
+                      {keys.map((key) => (
+                        <Row
+                          key={key.id} value={key} budget={rows.find(({ apiKeyId }) => apiKeyId === key.id)}
+                          acts={{
+                            onEdit: () => setOpen({ what: "edit", key }), onBudget: () => setOpen({ what: "budget", key }), onRenew: () => setOpen({ what: "renew", key }), onDelete: () => setOpen({ what: "delete", key })
+                          }}
+                        />
+                      ))}
+                    </tbody>
+                  </Table>
+                  )}
+                  <Pager label="keys" page={page} hasOlder={(page + 1) * ON_A_PAGE < total} onTurn={(next) => set({ page: pageText(next) })} />
+                </>
               )}
-              <Pager label="keys" page={page} hasOlder={(page + 1) * ON_A_PAGE < total} onTurn={(next) => set({ page: pageText(next) })} />
-            </>
-          )}
-        </Loaded>
-      </Panel>
-      <Tokens onMade={(value) => setOpen({ what: "once", value })} />
+            </Loaded>
+          </Panel>
+          <Tokens onMade={(value) => setOpen({ what: "once", value })} />
+        </>
+      )}
       {open?.what === "make" ? <Make onClose={close} onMade={(value) => setOpen({ what: "once", value })} /> : null}
       {open?.what === "once" ? <Once value={open.value} onClose={close} /> : null}
       {open?.what === "edit" ? <Edit value={open.key} onClose={close} /> : null}
