@@ -27,7 +27,9 @@ describe.skipIf(!canBrowse())("the dashboard and what must stay", () => {
     const hook = await api<{ webhook: { secret: string } }>("POST", "/api/webhooks", { url: "https://93.184.216.34/hook", description: "sealed hook", secret: "canary-of-a-webhook-4711", events: ["request.failed"] })
     await api("POST", "/api/mcp/servers", { name: "sealed", description: "sealed server", transport: "http", url: "https://93.184.216.34/mcp?key=canary-of-an-address-4711", headers: { authorization: "Bearer canary-of-a-header-4711" } })
     const { token } = await api<{ token: string }>("POST", "/api/cli/tokens", { name: "sealed token", scope: "read" })
-    const secrets = ["canary-of-a-credential-4711", "gho_canary_of_a_token_4711", key.key, hook.webhook.secret, "canary-of-an-address-4711", "canary-of-a-header-4711", token]
+    await api("POST", "/api/v1/management/proxies", { name: "sealed proxy", host: "proxy.example", port: 3128, username: "canary-of-a-user-4711", password: "canary-of-a-password-4711" })
+    await api("PATCH", "/api/settings", { oidcClientSecret: "canary-of-a-client-4711" })
+    const secrets = ["canary-of-a-user-4711", "canary-of-a-password-4711", "canary-of-a-client-4711", "canary-of-a-credential-4711", "gho_canary_of_a_token_4711", key.key, hook.webhook.secret, "canary-of-an-address-4711", "canary-of-a-header-4711", token]
     const { close, go, page, troubles } = await visit(on.browser, on.gateway.url)
     onTestFinished(close)
     const said: Array<string> = []
@@ -46,7 +48,7 @@ describe.skipIf(!canBrowse())("the dashboard and what must stay", () => {
       await go(screen)
       await look(screen)
     }
-    for (const [screen, button] of [["/providers", "Edit sealed"], ["/providers", "Edit signed in"], ["/keys", "Edit sealed key"], ["/webhooks", "Edit sealed hook"], ["/webhooks", "Deliveries to sealed hook"], ["/agents", "Change sealed"]] as const) {
+    for (const [screen, button] of [["/providers", "Edit sealed"], ["/providers", "Edit signed in"], ["/keys", "Edit sealed key"], ["/webhooks", "Edit sealed hook"], ["/webhooks", "Deliveries to sealed hook"], ["/agents", "Change sealed"], ["/proxies", "Edit sealed proxy"]] as const) {
       await go(screen)
       await page.getByRole("button", { name: button, exact: true }).click()
       await page.getByRole("dialog").waitFor()
