@@ -6,7 +6,7 @@ import { useChange } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
 import { AreaField, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
-import { Theirs, useTheirs } from "../../parts/Theirs.tsx"
+import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
 
 export type Server = Answer<"GET /api/mcp/servers">["servers"][number]
 type New = Body<"POST /api/mcp/servers">

@@ -1,6 +1,6 @@
 /** A combo while it is edited: its steps as the form holds them, the body that is sent, and what differs from the stored one. Pure. */
 import type { Answer, Body } from "../../api/contract.ts"
-import type { Difference } from "../../parts/Changes.tsx"
+import type { Difference } from "../../parts/edit/Changes.tsx"
 
 export type Combo = Answer<"GET /api/combos">["combos"][number]
 type StoredStep = Combo["models"][number]

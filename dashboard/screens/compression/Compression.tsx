@@ -2,7 +2,7 @@
 import { useRead } from "../../api/query.ts"
 import { isSettled, Loaded, Skeleton } from "../../parts/Feedback.tsx"
 import { Page } from "../../parts/Page.tsx"
-import { useDraft } from "../../parts/useDraft.ts"
+import { useDraft } from "../../parts/edit/useDraft.ts"
 import { changeOf, draftOf, type Settings } from "./draft.ts"
 import { Form } from "./Form.tsx"
 import { Preview } from "./Preview.tsx"

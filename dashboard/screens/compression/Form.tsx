@@ -2,11 +2,11 @@
 import { useState } from "react"
 import { call } from "../../api/call.ts"
 import { useChange, useRead } from "../../api/query.ts"
-import { Changes } from "../../parts/Changes.tsx"
+import { Changes } from "../../parts/edit/Changes.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
 import { AreaField, Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { Theirs, useTheirs } from "../../parts/Theirs.tsx"
+import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
 import { changeOf, differencesOf, type Draft, draftOf, engines, inverseOf, intensities, languages, modeOf, modes, roles, rtkIntensities, type Settings, type Step } from "./draft.ts"
 
 const choicesOf = (list: ReadonlyArray<string>) => list.map((value) => ({ value, word: value }))

@@ -1,6 +1,6 @@
 /** How prompts are made shorter, while it is edited: texts of the form, the body that is sent, and what differs. Pure. */
 import type { Answer, Body } from "../../api/contract.ts"
-import type { Difference } from "../../parts/Changes.tsx"
+import type { Difference } from "../../parts/edit/Changes.tsx"
 
 export type Settings = Answer<"GET /api/settings/compression">
 export type Change = Body<"PUT /api/settings/compression">

@@ -6,7 +6,7 @@ import { Dialog } from "../../parts/Dialog.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
 import { AreaField, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
-import { Theirs, useTheirs } from "../../parts/Theirs.tsx"
+import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
 import type { EvalSuite } from "./Evals.tsx"
 
 type Case = EvalSuite["cases"][number]

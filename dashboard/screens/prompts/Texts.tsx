@@ -3,12 +3,12 @@ import { call } from "../../api/call.ts"
 import type { Answer, Body } from "../../api/contract.ts"
 import { useChange } from "../../api/query.ts"
 import { count } from "../../format/numbers.ts"
-import { Changes } from "../../parts/Changes.tsx"
+import { Changes } from "../../parts/edit/Changes.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
 import { AreaField, Check, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { Theirs, useTheirs } from "../../parts/Theirs.tsx"
-import { useDraft } from "../../parts/useDraft.ts"
+import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
+import { useDraft } from "../../parts/edit/useDraft.ts"
 
 type Stored = Answer<"GET /api/settings/system-prompt">
 type Change = Body<"PUT /api/settings/system-prompt">

@@ -5,7 +5,7 @@ import { useChange } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
 import { TextField, wrongWith } from "../../parts/Field.tsx"
-import { SaveOrCopy, Theirs, useTheirs } from "../../parts/Theirs.tsx"
+import { SaveOrCopy, Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
 import type { Connection } from "./state.ts"
 
 const changed = <T,>(before: T, now: T): boolean => before !== now

@@ -3,11 +3,11 @@ import { useState } from "react"
 import { call } from "../../api/call.ts"
 import { useChange } from "../../api/query.ts"
 import { counted } from "../../format/numbers.ts"
-import { Changes } from "../../parts/Changes.tsx"
+import { Changes } from "../../parts/edit/Changes.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
 import { Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
-import { Theirs, useTheirs } from "../../parts/Theirs.tsx"
+import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
 import { changeOf, differencesOf, type Draft, draftOf, families, newOf, type Proxy, types } from "./words.ts"
 
 /** `proxy`: null for a new one. `used`: what leaves by it. */

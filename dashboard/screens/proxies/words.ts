@@ -1,6 +1,6 @@
 /** Outbound proxies as the page reads them: their draft in the form, and what a save would send. Pure. */
 import type { Answer, Body } from "../../api/contract.ts"
-import type { Difference } from "../../parts/Changes.tsx"
+import type { Difference } from "../../parts/edit/Changes.tsx"
 
 export type Proxy = Extract<Answer<"GET /api/v1/management/proxies">, { readonly items: unknown }>["items"][number]
 export type Assignment = Extract<Answer<"GET /api/v1/management/proxies/assignments">, { readonly items: unknown }>["items"][number]

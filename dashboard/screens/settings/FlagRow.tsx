@@ -4,7 +4,7 @@ import type { Answer } from "../../api/contract.ts"
 import { useChange } from "../../api/query.ts"
 import { Failure } from "../../parts/Feedback.tsx"
 import { Switch } from "../../parts/Field.tsx"
-import { isOwned, Owned } from "../../parts/Theirs.tsx"
+import { isOwned, Owned } from "../../parts/edit/Theirs.tsx"
 
 export type Flag = Answer<"GET /api/settings/feature-flags">["flags"][number]
 

@@ -4,13 +4,13 @@ import { gatewayAddress, urlOf } from "../../app/place.ts"
 import { call } from "../../api/call.ts"
 import type { Answer, Body } from "../../api/contract.ts"
 import { useChange, useRead } from "../../api/query.ts"
-import { Changes, type Difference } from "../../parts/Changes.tsx"
+import { Changes, type Difference } from "../../parts/edit/Changes.tsx"
 import { CodeBlock } from "../../parts/Copy.tsx"
 import { Failure, Loaded } from "../../parts/Feedback.tsx"
 import { AreaField, Check, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { Theirs, useTheirs } from "../../parts/Theirs.tsx"
-import { useDraft } from "../../parts/useDraft.ts"
+import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
+import { useDraft } from "../../parts/edit/useDraft.ts"
 
 type Settings = Answer<"GET /api/settings">
 type Change = Body<"PATCH /api/settings">

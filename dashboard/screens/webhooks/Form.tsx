@@ -8,7 +8,7 @@ import { Dialog } from "../../parts/Dialog.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
 import { Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Theirs, useTheirs } from "../../parts/Theirs.tsx"
+import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
 
 export type Webhook = Answer<"GET /api/webhooks">["webhooks"][number]
 

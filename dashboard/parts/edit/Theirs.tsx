@@ -1,8 +1,8 @@
 /** Somebody else changed the same while it was edited: theirs and yours, side by side, before one of them is lost. */
 import { type ReactNode, useState } from "react"
-import { useRead } from "../api/query.ts"
-import { CopyButton } from "./Copy.tsx"
-import { Icon } from "./Icon.tsx"
+import { useRead } from "../../api/query.ts"
+import { CopyButton } from "../Copy.tsx"
+import { Icon } from "../Icon.tsx"
 
 export interface Clash {
   readonly field: string
