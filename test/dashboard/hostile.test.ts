@@ -38,7 +38,7 @@ describe.skipIf(!canBrowse())("the dashboard among strangers", () => {
     }
     await go("/keys")
     await page.getByText(`app${canary}`).first().waitFor()
-    for (const [screen, text] of [["/limits", `app${canary}`], ["/leases", `holder${canary}`], ["/work", `batch${canary}`], ["/work", `file${canary}.jsonl`], ["/evals", `suite${canary}`], ["/agents", `Hello${canary}`], ["/agents", `server${canary}`], ["/combos", `pattern${canary}`], ["/models", `alias${canary}`], ["/keys", `token${canary}`], ["/keys", `rule${canary}`]] as const) {
+    for (const [screen, text] of [["/limits", `app${canary}`], ["/leases", `holder${canary}`], ["/work", `batch${canary}`], ["/work", `file${canary}.jsonl`], ["/evals", `suite${canary}`], ["/agents", `Hello${canary}`], ["/agents", `server${canary}`], ["/combos", `pattern${canary}`], ["/models", `alias${canary}`], ["/keys", `token${canary}`], ["/keys", `rule${canary}`], ["/proxies", `office${canary}`], ["/addresses", `reason${canary}`]] as const) {
       await go(screen)
       await page.getByText(text).first().waitFor()
     }
@@ -47,6 +47,24 @@ describe.skipIf(!canBrowse())("the dashboard among strangers", () => {
     await page.getByRole("button", { name: "Send" }).click()
     await page.getByRole("log", { name: "Answer" }).getByText(canary).waitFor()
     expect(await page.title()).toBe("Playground · Gateway")
+    for (const [screen, label, text] of [["/prompts", "Before all other instructions", `before${canary}`], ["/settings", "Who may sign in", `subject${canary}`]] as const) {
+      await go(screen)
+      await expect.poll(() => page.getByLabel(label).inputValue()).toBe(text)
+    }
+    await go("/prompts")
+    await page.getByLabel("Behind the instructions").fill(`later${canary}`)
+    await page.getByRole("table", { name: "Changes" }).getByText(`later${canary}`).waitFor()
+    await go("/compression")
+    await page.getByLabel("Prompt", { exact: true }).fill(`Could you please explain this to me? ${canary} Could you please explain this to me?`)
+    await page.getByRole("button", { name: "Show what would be sent" }).click()
+    await page.getByRole("status").filter({ hasText: "saved" }).waitFor()
+    expect([await page.title(), await page.locator("img[src=x], main script").count()]).toEqual(["Compression · Gateway", 0])
+    await go("/backups")
+    await page.getByLabel("Archive to bring in").setInputFiles({ name: `archive${canary.replaceAll("/", "")}.gwb`, mimeType: "application/octet-stream", buffer: Buffer.from(canary) })
+    await page.getByRole("dialog").getByLabel("Type “import” to go on").fill("import")
+    await page.getByRole("dialog").getByRole("button", { name: "Bring it in" }).click()
+    await page.getByRole("dialog").getByRole("alert").getByText("The archive was not brought in").waitFor()
+    expect([await page.title(), await page.locator("img[src=x], main script").count()]).toEqual(["Backups · Gateway", 0])
     await go("/guardrails")
     await page.getByLabel("What a client might send").fill(canary)
     await page.getByRole("button", { name: "Try it" }).click()
@@ -59,7 +77,7 @@ describe.skipIf(!canBrowse())("the dashboard among strangers", () => {
     const { close, go, page, troubles } = await visit(on.browser, on.gateway.url)
     onTestFinished(close)
     const dialog = page.getByRole("dialog")
-    for (const [screen, button] of [["/providers", `Edit practice${canary}`], ["/providers", `Delete practice${canary}`], ["/combos", "Edit reliable"], ["/combos", "Dry run of reliable"], ["/webhooks", `Edit receiver${canary}`], ["/webhooks", `Deliveries to receiver${canary}`], ["/evals", `Edit suite${canary}`], ["/evals", `Run suite${canary}`], ["/keys", `Budget of app${canary}`], ["/agents", "Change hostile"]] as const) {
+    for (const [screen, button] of [["/providers", `Edit practice${canary}`], ["/providers", `Delete practice${canary}`], ["/combos", "Edit reliable"], ["/combos", "Dry run of reliable"], ["/webhooks", `Edit receiver${canary}`], ["/webhooks", `Deliveries to receiver${canary}`], ["/evals", `Edit suite${canary}`], ["/evals", `Run suite${canary}`], ["/keys", `Budget of app${canary}`], ["/agents", "Change hostile"], ["/proxies", `Edit office${canary}`], ["/proxies", `Delete office${canary}`], ["/proxies", "Assign a proxy"]] as const) {
       await go(screen)
       await page.getByRole("button", { name: button, exact: true }).first().click()
       await dialog.waitFor()
