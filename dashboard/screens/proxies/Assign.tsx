@@ -46,7 +46,7 @@ export const Assign = ({ onClose, proxies }: { readonly proxies: ReadonlyArray<P
         </>
       )}
       {assign.error === null ? null : <Failure what="Nothing was assigned" error={assign.error} />}
-      {assign.data === undefined || assign.data.failed.length === 0 ? null : <ul className="failure" role="alert">{assign.data.failed.map(({ reason, scopeId }) => <li key={scopeId} className="wrap"><code>{scopeId}</code> {reason}</li>)}</ul>}
+      {assign.data === undefined || assign.data.failed.length === 0 ? null : <div className="failure" role="alert"><ul>{assign.data.failed.map(({ reason, scopeId }) => <li key={scopeId} className="wrap"><code>{scopeId}</code> {reason}</li>)}</ul></div>}
       <div className="dialog-foot">
         <button type="button" className="button" onClick={onClose}>Cancel</button>
         <button type="submit" className="button button-primary" disabled={assign.isPending || proxyId === "" || scope !== "global" && chosen.length === 0}>Assign</button>
