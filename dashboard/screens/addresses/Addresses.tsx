@@ -122,7 +122,7 @@ const Bans = ({ filter: { enabled, tempBans }, search }: { readonly filter: Filt
           {({ ip, reason, until }, index) => (
             <tr key={ip} aria-rowindex={index + 2}>
               <td><code>{ip}</code></td><td className="cut" title={reason}>{reason === "" ? "–" : reason}</td><td><Countdown until={until} /></td>
-              <td className="actions"><button type="button" className="button button-small" disabled={end.isPending} onClick={() => end.mutate({ body: { removeBan: ip } })} aria-label={`End the ban of ${ip}`}>End it</button></td>
+              <td className="actions"><button type="button" className="button button-small" disabled={end.isPending} onClick={() => end.mutate({ body: { removeBan: ip } })} aria-label={`End the ban of ${ip}`}>End</button></td>
             </tr>
           )}
         </Rows>
