@@ -105,7 +105,8 @@ describe.skipIf(!canBrowse())("the dashboard for everybody", () => {
     onTestFinished(inside.close)
     for (const [screen, button] of [
       ["/providers", "Add a connection"], ["/providers", "Edit practice"], ["/providers", "Delete practice"], ["/models?search=sim/echo", "Price of sim/echo"], ["/combos", "New combo"], ["/combos", "Dry run of reliable"], ["/combos", "Edit reliable"], ["/combos", "Edit declared"], ["/keys", "Edit declared"], ["/providers", "Edit declared"], ["/webhooks", "New webhook"], ["/webhooks", "Deliveries to receiver"], ["/keys", "Make a key"], ["/keys", "Edit app"], ["/keys", "Budget of app"], ["/limits", "Limit of tokens"], ["/limits", "Change Tokens a day, at lab/model of app"], ["/cache", "Forget …"], ["/work", "New batch"], ["/work", "Look into file.jsonl"],
-      ["/agents", "Give it a task"], ["/agents", "Call gateway_get_health"], ["/agents", "New MCP server"], ["/evals", "New suite"], ["/evals", "Run suite"], ["/", "Keys"], ["/", "Go to a screen or find a request"]
+      ["/agents", "Give it a task"], ["/agents", "Call gateway_get_health"], ["/agents", "New MCP server"], ["/evals", "New suite"], ["/evals", "Run suite"], ["/proxies", "New proxy"], ["/proxies", "Edit office"], ["/proxies", "Delete office"], ["/proxies", "Assign a proxy"], ["/backups", "Remove old ones …"], ["/backups", "Remove: Calls and their kept bodies"], ["/addresses", "Ban an address"], ["/addresses", "Switch it on"],
+      ["/", "Keys"], ["/", "Go to a screen or find a request"]
     ] as const) {
       await inside.go(screen)
       await inside.page.getByRole("button", { name: button, exact: true }).click()

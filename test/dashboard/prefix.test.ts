@@ -112,6 +112,8 @@ describe.skipIf(!canBrowse())("the dashboard below a path", () => {
       await page.reload()
       await page.getByRole("main").getByRole("heading", { level: 1 }).waitFor()
     }
+    await go("/backups")
+    expect(await page.getByRole("link", { name: "Download" }).getAttribute("href")).toBe(`${proxy.url}/api/db-backups/export`)
     expect(troubles()).toEqual([])
     expect(proxy.outside.filter((path) => path !== "/favicon.ico")).toEqual([])
   }, 180_000)
