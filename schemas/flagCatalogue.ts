@@ -181,7 +181,7 @@ export const catalogue = [
   flag("GATEWAY_DISABLE_TOKEN_HEALTHCHECK", "health", "Disable Token Health Check", "boolean", null, "false", "info", false,
     "No token sweep"),
   flag("SKILLS_SANDBOX_NETWORK_ENABLED", "health", "Sandbox Network", "boolean", null, "false", "caution", false,
-    "Sandbox Network", "plugins"),
+    "Sandbox Network", "skillMarkets"),
   flag("PROXY_HEALTH_BLOCKED_RESETS_STREAK", "health", "Blocked Resets Streak", "boolean", null, "false", "info", false,
     "401/403/429 probe resets the failure streak; 5xx stays neutral", "proxies"),
   flag("DB_HEALTHCHECK_STARTUP_DEFERRED_ENABLED", "health", "Deferred DB Check", "boolean", null, "false", "info", false,

@@ -25,7 +25,7 @@ export const features = {
   memory: feature("Embeddings and summaries of memory", "Entries are compared with a conversation by the words that they share; no model embeds, ranks or summarizes them. The paths embedding-providers, summarize and reindex below /api/memory are not served."),
   modelQuirks: feature("Per-model formats", "A model is called in its provider's format, with its provider's defaults."),
   nodeQuota: feature("Daily quota resets of nodes", "Quota windows are read from the upstream's answers."),
-  plugins: feature("Plugins and skills", "Nothing is run in a sandbox.", "/api/plugins", "/api/skills", "/api/agent-skills"),
+  plugins: feature("Plugins", "No plugin is installed; skills run in a sandbox.", "/api/plugins", "/api/agent-skills"),
   privateModels: feature("Rules about which bare or non-public model is meant", "An unknown or ambiguous bare model id is refused, and public and private models are not distinguished."),
   promptCachePlanning: feature("Protection of cached prefixes in combos", "Use the strategy cache-optimized."),
   proxies: feature("Choice among outbound proxies", "A call leaves by the proxy that is assigned to it; none is chosen from a pool or set aside after failures."),
@@ -33,7 +33,8 @@ export const features = {
   toolPolicy: feature("Policy of tools", "Tools are offered and called as clients and models say."),
   tunnels: feature("Tunnels and traffic interception", "No tunnel and no intercepting proxy is started.", "/api/tunnels/cloudflared", "/api/tunnels/ngrok"),
   upkeep: feature("Further upkeep over the API", "Calls are rows of the ledger, as the usage history is, and are never summed up. The variables are the operator's.", "/api/system/env/repair"),
-  vendorClients: feature("Behaviour of single vendors and clients", "No traffic is shaped after a vendor's own client, and no free tier is rotated.")
+  vendorClients: feature("Behaviour of single vendors and clients", "No traffic is shaped after a vendor's own client, and no free tier is rotated."),
+  skillMarkets: feature("Marketplaces of skills, and skills within conversations", "A skill is installed by its operator and run when it is asked for, without the network.", "/api/skills/marketplace/install", "/api/skills/skillssh/install")
 } as const satisfies Readonly<Record<string, ActingFeature>>
 
 export type FeatureName = keyof typeof features

@@ -31,6 +31,9 @@ import { SettingsInput } from "#src/features/settings/api.ts"
 import { settingDefaults } from "#schemas/settingDefaults.ts"
 import { McpServerChange, NewMcpServer } from "#src/features/mcpServers/api.ts"
 import { McpServer } from "#src/features/mcpServers/ports/McpServer.ts"
+import { skill } from "#src/features/skills/acting.ts"
+import { NewSkill, SkillChange } from "#src/features/skills/api.ts"
+import { Skill } from "#src/features/skills/ports/Skill.ts"
 import { mcpServer } from "#src/features/mcpServers/acting.ts"
 import { memory } from "#src/features/memory/acting.ts"
 import { SettingsChange } from "#src/features/memory/api.ts"
@@ -119,6 +122,7 @@ const inputs: ReadonlyArray<readonly [Table, ReadonlyArray<Schema.Top>]> = [
   [mapping, [NewMapping, MappingChange]],
   [webhook, [NewWebhook, WebhookChange]],
   [mcpServer, [NewMcpServer, McpServerChange]],
+  [skill, [NewSkill, SkillChange]],
   [proxy, [NewProxy, ofProxy]],
   [budget, [BudgetInput]],
   [tokenLimit, [TokenLimitInput]]
@@ -136,6 +140,7 @@ const own: ReadonlyArray<readonly [Table, { readonly fields: object }, ReadonlyA
   [customModel, CustomModel, ["maxInputTokens", "maxOutputTokens", "extra", "createdAt", "updatedAt"]],
   [combo, Combo, ["id", "createdAt", "updatedAt"]],
   [mcpServer, McpServer, ["id", "address", "createdAt", "updatedAt"]],
+  [skill, Skill, ["id", "sourceProvider", "installCount", "createdAt", "updatedAt"]],
   [webhook, Webhook, ["id", "failureCount", "lastTriggeredAt", "lastStatus", "createdAt", "updatedAt", "enabledAt"]],
   [budget, Budget, ["createdAt", "updatedAt"]],
   [tokenLimit, TokenLimit, ["createdAt", "updatedAt"]]

@@ -10,9 +10,9 @@ const read = (...parts: ReadonlyArray<string>): string => fs.readFileSync(path.j
 const variable = /(?<![A-Za-z0-9_])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?![A-Za-z0-9_])/g
 
 /** Of Node, of other programs, and of the shell lines of a page. */
-const foreign = ["DOCS_PICTURES", "GATEWAY_TEST_FULL", "GATEWAY_TOKEN", "NO_COLOR", "NODE_COMPILE_CACHE", "NODE_DISABLE_COMPILE_CACHE", "NODE_OPTIONS", "POSTGRES_PASSWORD"]
+const foreign = ["DOCS_PICTURES", "GATEWAY_TEST_FULL", "GATEWAY_TOKEN", "NO_COLOR", "NODE_COMPILE_CACHE", "NODE_DISABLE_COMPILE_CACHE", "NODE_OPTIONS", "POSTGRES_PASSWORD", "RLIMIT_DATA", "RLIMIT_NOFILE"]
 /** Codes of errors, of the gateway and of its database client. */
-const codes = ["LOCAL_ONLY", "MCP_DISABLED", "MCP_TRANSPORT_MISMATCH", "PROXY_001", "UNSAFE_TRANSACTION"]
+const codes = ["LOCAL_ONLY", "MCP_DISABLED", "MCP_TRANSPORT_MISMATCH", "PROXY_001", "SKILLS_DISABLED", "SKILLS_UNAVAILABLE", "UNSAFE_TRANSACTION"]
 /** What vendors' clients read to find the gateway. */
 const clients = [
   "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_DEFAULT_HAIKU_MODEL", "ANTHROPIC_MODEL", "CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY", "CODEX_HOME",

@@ -30,6 +30,8 @@ import * as ResponseCacheStore from "./ResponseCacheStore.suite.ts"
 import * as ResponseStore from "./ResponseStore.suite.ts"
 import * as SearchStatisticsStore from "./SearchStatisticsStore.suite.ts"
 import * as SessionStore from "./SessionStore.suite.ts"
+import * as SkillExecutionStore from "./SkillExecutionStore.suite.ts"
+import * as SkillStore from "./SkillStore.suite.ts"
 import * as UsageCalls from "./UsageCalls.suite.ts"
 import * as UsageStatistics from "./UsageStatistics.suite.ts"
 import * as UsageStore from "./UsageStore.suite.ts"
@@ -66,6 +68,8 @@ export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => 
   ResponseStore.suite(name, layer())
   SearchStatisticsStore.suite(name, layer())
   SessionStore.suite(name, layer())
+  SkillExecutionStore.suite(name, layer())
+  SkillStore.suite(name, layer())
   UsageCalls.suite(name, layer())
   UsageStatistics.suite(name, layer())
   UsageStore.suite(name, layer())

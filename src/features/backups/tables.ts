@@ -47,12 +47,14 @@ export const tables: Readonly<Record<string, TableRule>> = {
   issue_limits: replaced("subject"),
   webhooks: { use: "replaced", key: ["id"], isReferenced: true },
   mcp_servers: replaced("id"),
+  skills: replaced("id"),
   proxies: { use: "replaced", key: ["id"], isReferenced: true },
   proxy_assignments: replaced("scope", "scope_id"),
   memories: replaced("id"),
 
   usage: merged("attempt_id"),
   audit_log: merged("id"),
+  skill_executions: merged("id"),
 
   cloud_tasks: merged("id"),
 

@@ -42,7 +42,7 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   cliCompatProviders: lacks("vendorClients", []),
   systemTransforms: lacks("systemTransforms", {}),
   usageTokenBuffer: lacks("interfaceModes", 0),
-  skillsProvider: lacks("plugins"),
+  skillsProvider: lacks("skillMarkets"),
   ...actIn("actors/egress/Egress.ts", "proxyEnabled", "perKeyProxyEnabled", "enableSocks5Proxy"),
   ...actIn("src/inference/conversations/words/systemPrompt.ts", "customSystemPromptEnabled", "customSystemPrompt"),
   allowGuardrailOptOut: actsIn("src/features/guardrails/OptOut.ts"),

@@ -170,6 +170,8 @@ const variables = {
   mcpToolAllow: text("MCP_TOOL_ALLOW", "", "MCP tools that are offered, separated by commas; empty = all."),
   mcpToolDeny: text("MCP_TOOL_DENY", "", "MCP tools that are not offered; wins over MCP_TOOL_ALLOW."),
   mcpStdioServers: choice("GATEWAY_MCP_STDIO_SERVERS", ["on", "off"], "off", "Whether operators may set up MCP servers that are programs, which this node then runs."),
+  skills: choice("GATEWAY_SKILLS", ["on", "off"], "off", "Whether this node runs the handlers of skills, each in a sandbox (docs/skills.md)."),
+  skillsTimeoutMs: whole("GATEWAY_SKILLS_TIMEOUT_MS", 30_000, 100, 300_000, "ms", "Longest run of one handler."),
   simulator: choice("GATEWAY_SIM_PROVIDER", ["auto", "true", "false"], "auto", "Built-in simulator as provider `sim`: auto = called by name always, listed while no real connection exists; true = listed always; false = off."),
   tlsCert: optional("GATEWAY_TLS_CERT", "Certificate file (PEM); with GATEWAY_TLS_KEY the gateway speaks https."),
   tlsKey: optional("GATEWAY_TLS_KEY", "Private key file (PEM)."),
