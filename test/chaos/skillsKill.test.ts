@@ -19,7 +19,7 @@ const isThere = (pid: number): boolean => {
   }
 }
 
-it("no sandbox outlives a gateway that is killed", async () => {
+it("no sandbox outlives a gateway that is killed", { timeout: 240_000 }, async () => {
   const { operator } = gateway
   const { id: apiKeyId } = await operator.createKey("skills")
   await operator.call("POST", "/api/skills/install", { name: "endless", handlerCode: "for (;;);" })

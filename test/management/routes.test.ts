@@ -47,8 +47,8 @@ describe("the route table", () => {
       "POST /api/cli-tools/gemini-settings", "POST /api/cli-tools/pi-settings", "POST /api/cli-tools/qwen-settings", "POST /api/cli/tokens",
       "POST /api/db-backups", "POST /api/db-backups/import", "POST /api/db/health", "POST /api/keys", "POST /api/keys/:id/regenerate", "POST /api/policies",
       "POST /api/restart", "POST /api/settings/database/refresh-stats", "POST /api/settings/database/vacuum", "POST /api/settings/require-login",
-      "POST /api/shutdown", "PUT /api/db-backups", "PUT /api/settings/feature-flags", "PUT /api/settings/ip-filter",
-      "PUT /api/settings/require-login", "PUT /v1/accounts/:id/limits", "PUT /v1/providers/:id/limits"
+      "POST /api/shutdown", "POST /api/skills/executions", "POST /api/skills/install", "PUT /api/db-backups", "PUT /api/settings/feature-flags", "PUT /api/settings/ip-filter",
+      "PUT /api/settings/require-login", "PUT /api/settings/require-login", "PUT /api/skills/:id", "PUT /v1/accounts/:id/limits", "PUT /v1/providers/:id/limits"
     ])
     for (const route of routes) {
       const { access, method } = route

@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 
 const places = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"]
 /** What keeps a gateway busy comes first. */
-const NICENESS = 10
+const NICENESS = 5
 
 /** Why the process cannot be closed on this machine. */
 export class Unsealed {
