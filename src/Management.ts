@@ -8,7 +8,7 @@ import * as Description from "#src/features/docs/Description.ts"
 import * as Docs from "#src/features/docs/Docs.ts"
 import * as Hello from "#src/features/welcome/Hello.ts"
 import * as Welcome from "#src/features/welcome/Welcome.ts"
-import { Assembled } from "#src/management/Assembled.ts"
+import { Assembled, type Described } from "#src/management/Assembled.ts"
 import * as Audit from "#src/management/audit/Audit.ts"
 import * as Authentication from "#src/management/authentication/Authentication.ts"
 import * as Callers from "#src/management/authentication/Callers.ts"
@@ -36,7 +36,11 @@ export const acting = Feature.parts(features, "acting").flat()
 
 const description = async () => (await import("#src/openapi/document.ts")).document()
 
-const assembled = Layer.sync(Assembled, () => ({ description, routes: managementRoutes(), acting, degradation: Feature.parts(features, "degradation").flat() }))
+const described = async (): Promise<Described> => ({
+  groups: (await import("#src/openapi/groups.ts")).groups(), commands: await (await import("#src/cli/described.ts")).commands()
+})
+
+const assembled = Layer.sync(Assembled, () => ({ description, described, routes: managementRoutes(), acting, degradation: Feature.parts(features, "degradation").flat() }))
 
 /** `otherRoutes`: routes of other surfaces on the same router, so that their paths answer 405 for a wrong method. */
 export const layer = (otherRoutes: ReadonlyArray<RouteRule> = []) => Layer.mergeAll(

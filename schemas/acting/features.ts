@@ -25,7 +25,7 @@ export const features = {
   memory: feature("Embeddings and summaries of memory", "Entries are compared with a conversation by the words that they share; no model embeds, ranks or summarizes them. The paths embedding-providers, summarize and reindex below /api/memory are not served."),
   modelQuirks: feature("Per-model formats", "A model is called in its provider's format, with its provider's defaults."),
   nodeQuota: feature("Daily quota resets of nodes", "Quota windows are read from the upstream's answers."),
-  plugins: feature("Plugins", "No plugin is installed; skills run in a sandbox.", "/api/plugins", "/api/agent-skills"),
+  plugins: feature("Plugins", "No plugin is installed; skills run in a sandbox.", "/api/plugins"),
   privateModels: feature("Rules about which bare or non-public model is meant", "An unknown or ambiguous bare model id is refused, and public and private models are not distinguished."),
   promptCachePlanning: feature("Protection of cached prefixes in combos", "Use the strategy cache-optimized."),
   proxies: feature("Choice among outbound proxies", "A call leaves by the proxy that is assigned to it; none is chosen from a pool or set aside after failures."),

@@ -123,7 +123,7 @@ const docs = Command.make("docs").pipe(
 const bench = Command.make("bench", { args: Argument.String("options").pipe(Argument.variadic()) }, ({ args }) =>
   lazily(async () => (await import("#src/cli/commands/bench.ts")).bench(args))).pipe(Command.withDescription("Run the benchmark; its options follow (gateway bench --help)"))
 
-const gateway = Command.make("gateway", serveFlags, (options) => lazily(async () => (await import("#src/cli/commands/serve.ts")).serve(options))).pipe(
+export const gateway = Command.make("gateway", serveFlags, (options) => lazily(async () => (await import("#src/cli/commands/serve.ts")).serve(options))).pipe(
   Command.withDescription("A model-routing gateway. Without a command it serves."),
   Command.withSubcommands([serve, sim, mcp, ...remoteCommands, keys, migrate, rekey, doctor, password, openapi, docs, bench])
 )

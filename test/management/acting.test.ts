@@ -31,6 +31,9 @@ import { SettingsInput } from "#src/features/settings/api.ts"
 import { settingDefaults } from "#schemas/settingDefaults.ts"
 import { McpServerChange, NewMcpServer } from "#src/features/mcpServers/api.ts"
 import { McpServer } from "#src/features/mcpServers/ports/McpServer.ts"
+import { agentSkill } from "#src/features/agentSkills/acting.ts"
+import { AgentSkill } from "#src/features/agentSkills/AgentSkill.ts"
+import { AgentSkillChange, NewAgentSkill } from "#src/features/agentSkills/api.ts"
 import { skill } from "#src/features/skills/acting.ts"
 import { NewSkill, SkillChange } from "#src/features/skills/api.ts"
 import { Skill } from "#src/features/skills/ports/Skill.ts"
@@ -122,6 +125,7 @@ const inputs: ReadonlyArray<readonly [Table, ReadonlyArray<Schema.Top>]> = [
   [mapping, [NewMapping, MappingChange]],
   [webhook, [NewWebhook, WebhookChange]],
   [mcpServer, [NewMcpServer, McpServerChange]],
+  [agentSkill, [NewAgentSkill, AgentSkillChange]],
   [skill, [NewSkill, SkillChange]],
   [proxy, [NewProxy, ofProxy]],
   [budget, [BudgetInput]],
@@ -140,6 +144,7 @@ const own: ReadonlyArray<readonly [Table, { readonly fields: object }, ReadonlyA
   [customModel, CustomModel, ["maxInputTokens", "maxOutputTokens", "extra", "createdAt", "updatedAt"]],
   [combo, Combo, ["id", "createdAt", "updatedAt"]],
   [mcpServer, McpServer, ["id", "address", "createdAt", "updatedAt"]],
+  [agentSkill, AgentSkill, ["id", "createdAt", "updatedAt"]],
   [skill, Skill, ["id", "sourceProvider", "installCount", "createdAt", "updatedAt"]],
   [webhook, Webhook, ["id", "failureCount", "lastTriggeredAt", "lastStatus", "createdAt", "updatedAt", "enabledAt"]],
   [budget, Budget, ["createdAt", "updatedAt"]],
