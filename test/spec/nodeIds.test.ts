@@ -32,6 +32,7 @@ const unread: Readonly<Record<string, string>> = {
   "/api/oauth/{provider}": "sign-ins belong to providers of the registry",
   "/api/oauth/{provider}/callback": "the same",
   "/api/auth/oidc/login": "a way to the issuer, and off", "/api/auth/oidc/callback": "the same",
+  "/api/translator/load": "what an operator saved", "/api/v1/agents/tasks/{id}": "a task of an agent at its vendor",
   "/api/mcp/sse": "frames of another protocol", "/api/mcp/stream": "the same",
   "/api/live": "a socket", "/v1/ws": "a socket", "/v1/responses": "a socket", "/responses": "a socket", "/api/v1/responses": "a socket",
   "/v1/responses/{id}": "the client's own answers", "/v1/responses/{id}/input_items": "the client's own words",
@@ -87,6 +88,7 @@ beforeAll(async () => {
   admin = key.key
   const memory = await post<{ id: string }>("/api/memory", { key: "k", content: "c" })
   const { server } = await post<{ server: { id: string } }>("/api/mcp/servers", { name: "tools", url: `${sim.url}/mcp`, enabled: false })
+  const skill = await post<{ id: string }>("/api/skills/install", { name: "adder", handlerCode: "return input.a + input.b" })
   const { webhook } = await post<{ webhook: { id: string } }>("/api/webhooks", { url: `${sink.url}/hook` })
   // Everything that an operator can say of a node is said by its id.
   const combo = await post<{ id: string }>("/api/combos", {
@@ -151,6 +153,7 @@ beforeAll(async () => {
     "/api/routing/decisions/{requestId}": requestIds[2] ?? "", "/api/usage/call-logs/{id}": requestIds[2] ?? "", "/api/usage/call-logs/{id}/bodies": requestIds[2] ?? "",
     "/api/v1/editor/{token}/": admin, "/api/v1/editor/{token}/api/tags": admin, "/api/v1/editor/{token}/api/version": admin, "/api/v1/editor/{token}/models": admin,
     "/api/v1/registered-keys/{id}": registered.keyId, "/api/memory/{id}": memory.id, "/api/mcp/servers/{id}": server.id, "/api/mcp/servers/{id}/tools": server.id,
+    "/api/agent-skills/{id}": "api-skills", "/api/agent-skills/{id}/raw": "api-skills", "/api/skills/{id}": skill.id,
     "/api/webhooks/{id}": webhook.id, "/api/webhooks/{id}/deliveries": webhook.id,
     "/v1/accounts/{id}/limits": connection, "/v1/auto-combo/{channel}/candidates": "auto", "/v1/models/{id}": `${prefix}/own-model`,
     "/v1/providers/{id}/limits": nodeId, "/v1/providers/{provider}/models": prefix, "/v1beta/models/{id}": `${prefix}/own-model`
@@ -188,7 +191,7 @@ describe("the id of a provider node", () => {
         failed.push(`${route} is not filled`)
         continue
       }
-      const { status, text } = await read(route.replace(/\{\w+\}/, value ?? "") + (pages[route] ?? ""))
+      const { status, text } = await read(route.replace(/\{\w+\}/, value ?? "") + (route === "/api/logs/detail" ? `?id=${filled["/api/usage/call-logs/{id}"] ?? ""}` : pages[route] ?? ""))
       if (status !== 200) failed.push(`${route} answered ${status}: ${text.slice(0, 200)}`)
       const member = identities[route]
       if (member !== undefined && !holds(text)) idle.push(route)
