@@ -22,7 +22,7 @@ export const DegradationEffect = Schema.Struct({
   /** Largest time that one request loses by it, ms; null = its own deadline. */
   addedLatencyMs: Schema.NullOr(Schema.Finite),
   note: Schema.String
-})
+}).annotate({ identifier: "DegradationEffect" })
 export interface DegradationEffect extends Schema.Schema.Type<typeof DegradationEffect> {}
 
 export const DegradationRow = Schema.Struct({

@@ -39,7 +39,7 @@ export const ModelStep = Schema.Struct({
   tags: Schema.Array(text(100)).check(Schema.isMaxLength(20)),
   /** System instruction of this step in a pipeline. */
   prompt: Schema.NullOr(text(20_000))
-})
+}).annotate({ identifier: "ModelStep" })
 export interface ModelStep extends Schema.Schema.Type<typeof ModelStep> {}
 
 export const ComboStep = Schema.Struct({
@@ -48,7 +48,7 @@ export const ComboStep = Schema.Struct({
   comboName: Schema.NonEmptyString.check(Schema.isMaxLength(100)),
   weight: number(0, 100),
   label: Schema.NullOr(text(200))
-})
+}).annotate({ identifier: "ComboStep" })
 export interface ComboStep extends Schema.Schema.Type<typeof ComboStep> {}
 
 export const Step = Schema.Union([ModelStep, ComboStep])
@@ -182,5 +182,5 @@ export const ComboMapping = Schema.Struct({
   description: Schema.NullOr(text(1_000)),
   createdAt: Schema.String,
   updatedAt: Schema.String
-})
+}).annotate({ identifier: "ComboMapping" })
 export interface ComboMapping extends Schema.Schema.Type<typeof ComboMapping> {}

@@ -25,13 +25,13 @@ const Cooldown = Schema.Struct({
   /** Kept for its clients; a 429 never moves a breaker. */
   useUpstream429BreakerHints: opt(Schema.NullOr(Schema.Boolean)),
   maxBackoffSteps: opt(int(0, 32))
-})
+}).annotate({ identifier: "CooldownSettings" })
 
 const Breaker = Schema.Struct({
   degradationThreshold: opt(int(1, 1000)),
   failureThreshold: opt(int(1, 1000)),
   resetTimeoutMs: opt(int(1000, dayMs))
-})
+}).annotate({ identifier: "BreakerSettings" })
 
 const ProviderQuota = Schema.Struct({
   rpm: opt(int(0, 1_000_000)),
@@ -39,7 +39,7 @@ const ProviderQuota = Schema.Struct({
   concurrency: opt(int(0, 10_000)),
   /** Calls at once on all connections of the provider. */
   providerConcurrency: opt(int(0, 100_000))
-})
+}).annotate({ identifier: "ProviderQuota" })
 
 /** What PATCH /api/resilience takes; each section is merged into what stands. */
 export const ResilienceChange = Schema.Struct({

@@ -30,7 +30,7 @@ export const CavemanConfig = Schema.Struct({
   /** Regular expressions that are matched in linear time; a line that one of them matches stays as it is. */
   preservePatterns: listOf(text(1, 200), 50),
   intensity: Intensity
-})
+}).annotate({ identifier: "CavemanConfig" })
 export interface CavemanConfig extends Schema.Schema.Type<typeof CavemanConfig> {}
 
 export const RtkConfig = Schema.Struct({
@@ -46,7 +46,7 @@ export const RtkConfig = Schema.Struct({
   maxCharsPerResult: integer(500, 10_000_000),
   /** From so many equal lines one after the other, the first stands for all. */
   deduplicateThreshold: integer(2, 1_000)
-})
+}).annotate({ identifier: "RtkConfig" })
 export interface RtkConfig extends Schema.Schema.Type<typeof RtkConfig> {}
 
 export const LanguageConfig = Schema.Struct({

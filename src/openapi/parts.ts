@@ -2,11 +2,18 @@
 import * as Schema from "effect/Schema"
 import * as ChatCompletions from "#schemas/wire/chatCompletions.ts"
 import * as Messages from "#schemas/wire/messages.ts"
+import * as Responses from "#schemas/wire/responses.ts"
 import { type Json, type JsonObject, rewrite } from "./json.ts"
 import { ref } from "./operation.ts"
 
 /** By the name of their component; a part stands behind the parts that it holds. */
 const parts: Readonly<Record<string, Schema.Top>> = {
+  ChatTextPart: ChatCompletions.TextPart,
+  ChatImagePart: ChatCompletions.ImagePart,
+  ChatInputAudioPart: ChatCompletions.InputAudioPart,
+  ChatAudioUrlPart: ChatCompletions.AudioUrlPart,
+  ChatVideoPart: ChatCompletions.VideoPart,
+  ChatFilePart: ChatCompletions.FilePart,
   ChatContent: ChatCompletions.Content,
   ChatToolCall: ChatCompletions.ToolCall,
   MessagesCacheControl: Messages.CacheControl,
@@ -15,7 +22,8 @@ const parts: Readonly<Record<string, Schema.Top>> = {
   MessagesDocumentBlock: Messages.DocumentBlock,
   MessagesSearchResultBlock: Messages.SearchResultBlock,
   MessagesToolResultBlock: Messages.ToolResultBlock,
-  MessagesMessage: Messages.Message
+  MessagesMessage: Messages.Message,
+  ResponsesPart: Responses.Part
 }
 
 /** JSON schemas of the parts and of `requests`, in which a part is a reference. `tidy`: how each object is written. */

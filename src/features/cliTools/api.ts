@@ -56,7 +56,7 @@ const change = {
   dryRun: opt(Schema.Boolean)
 }
 export const Application = Schema.Struct({ tool: ToolId, ...change })
-const ToolSettings = Schema.Struct(change)
+const ToolSettings = Schema.Struct(change).annotate({ identifier: "ToolSettings" })
 export interface Application extends Schema.Schema.Type<typeof Application> {}
 
 export const Applied = Schema.Struct({
@@ -67,7 +67,7 @@ export const Applied = Schema.Struct({
   files: Schema.Array(Schema.Struct({ path: Schema.String, before: Schema.NullOr(Schema.String), after: Schema.String })),
   /** What the files were before; null when nothing was written. */
   backupId: Schema.NullOr(Schema.String)
-})
+}).annotate({ identifier: "AppliedTool" })
 export interface Applied extends Schema.Schema.Type<typeof Applied> {}
 
 const Backup = Schema.Struct({

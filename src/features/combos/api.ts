@@ -126,7 +126,7 @@ export const TargetTest = Schema.Struct({
 export interface TargetTest extends Schema.Schema.Type<typeof TargetTest> {}
 
 /** A combo that is not stored; `id`: of the one that it would replace. */
-export const DraftCombo = Schema.Struct({ id: opt(text(1, 200)), name: Combo.fields.name, ...fields })
+export const DraftCombo = Schema.Struct({ id: opt(text(1, 200)), name: Combo.fields.name, ...fields }).annotate({ identifier: "DraftCombo" })
 export interface DraftCombo extends Schema.Schema.Type<typeof DraftCombo> {}
 
 const Sums = Schema.Struct({

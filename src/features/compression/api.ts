@@ -19,7 +19,7 @@ export const RtkChange = Schema.Struct({
   ...partial(RtkConfig).fields,
   applyToCodeBlocks: json, applyToAssistantMessages: json, customFiltersEnabled: json, trustProjectFilters: json, rawOutputRetention: json, rawOutputMaxBytes: json,
   enableGrouping: json, groupingThreshold: json, stripCodeComments: json, preserveDocstrings: json
-})
+}).annotate({ identifier: "RtkChange" })
 
 const { thresholds, toolStrategies, ...aggressive } = AggressiveConfig.fields
 const AggressiveChange = Schema.Struct({
@@ -108,7 +108,7 @@ const RtkTried = Schema.Struct({
 
 const Saved = Schema.Struct({
   requests: Schema.Int, originalTokens: Schema.Int, compressedTokens: Schema.Int, tokensSaved: Schema.Int, savingsPct: Schema.Finite
-})
+}).annotate({ identifier: "SavedTokens" })
 const breakdown = Schema.Record(Schema.String, Saved)
 /** Tokens are estimated: four bytes each. */
 const Analytics = Schema.Struct({

@@ -94,8 +94,8 @@ export const KeysGroup = HttpApiGroup.make("keys").add(
   }).annotate(Access, reads).annotate(OpenApi.Summary, "Keys, newest first, values masked; search: a part of the name, the id or the masked value"),
   HttpApiEndpoint.post("create", "/api/keys", {
     payload: Schema.Struct({ name: text(1, 200), key: opt(OwnKey), ...PolicyInput.fields }),
-    success: Schema.Struct({ ...identity, /** The raw value, shown this once. */ key: Schema.String, owner: Owner, ...ApiKeyPolicy.fields })
-      .pipe(HttpApiSchema.status(201))
+    // Here `key` is the raw value, shown this once.
+    success: KeyView.pipe(HttpApiSchema.status(201))
   }).annotate(Access, grants).annotate(OpenApi.Summary, "Create a key; its raw value is shown once"),
   HttpApiEndpoint.get("get", "/api/keys/:id", { params: id, success: KeyView })
     .annotate(Access, reads).annotate(OpenApi.Summary, "One key, value masked"),

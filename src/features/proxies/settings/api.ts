@@ -10,17 +10,17 @@ import { host, port } from "#src/features/proxies/api.ts"
 const opt = Schema.optionalKey
 
 /** A username or password `[redacted]` keeps what is stored at this place. */
-export const ProxyPlace = Schema.Struct({ type: opt(ProxyType), host, port, username: clearable(text(0, 2_000)), password: clearable(text(0, 2_000)) })
+export const ProxyPlace = Schema.Struct({ type: opt(ProxyType), host, port, username: clearable(text(0, 2_000)), password: clearable(text(0, 2_000)) }).annotate({ identifier: "ProxyPlace" })
 export type ProxyPlace = typeof ProxyPlace.Type
 
 const masked = Schema.NullOr(Schema.Literal("[redacted]"))
-export const ProxyPlaceView = Schema.Struct({ type: ProxyType, host: Schema.String, port: Schema.Int, username: masked, password: masked })
+export const ProxyPlaceView = Schema.Struct({ type: ProxyType, host: Schema.String, port: Schema.Int, username: masked, password: masked }).annotate({ identifier: "ProxyPlaceView" })
 export type ProxyPlaceView = typeof ProxyPlaceView.Type
 
 const mapOf = <S extends Schema.Top>(value: S) => Schema.Record(text(1, 200), value)
 
 /** Providers by their id or a node's prefix, combos and keys by id. */
-const MapView = Schema.Struct({ global: Schema.NullOr(ProxyPlaceView), providers: mapOf(ProxyPlaceView), combos: mapOf(ProxyPlaceView), keys: mapOf(ProxyPlaceView) })
+const MapView = Schema.Struct({ global: Schema.NullOr(ProxyPlaceView), providers: mapOf(ProxyPlaceView), combos: mapOf(ProxyPlaceView), keys: mapOf(ProxyPlaceView) }).annotate({ identifier: "ProxyMap" })
 export type MapView = typeof MapView.Type
 
 const place = Schema.NullOr(ProxyPlace)
