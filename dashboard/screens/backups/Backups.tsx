@@ -24,7 +24,7 @@ const touched = ["GET /api/db-backups", "GET /api/storage/health"] as const
 
 type Backup = Answer<"GET /api/db-backups">["backups"][number]
 
-const reasons: Readonly<Record<Backup["reason"], string>> = { manual: "asked for", "pre-restore": "before a restore", "pre-import": "before an archive came in" }
+const reasons: Readonly<Record<Backup["reason"], string>> = { manual: "asked for", scheduled: "on its schedule", "pre-restore": "before a restore", "pre-import": "before an archive came in" }
 
 const days = (value: number): string => value === 0 ? "for ever" : `for ${counted(value, "day", "days")}`
 

@@ -7,7 +7,7 @@ import { Failure } from "../../parts/Feedback.tsx"
 import { AreaField, Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
-import { changeOf, differencesOf, type Draft, draftOf, engines, inverseOf, intensities, languages, modeOf, modes, roles, rtkIntensities, type Settings, type Step } from "./draft.ts"
+import { changeOf, differencesOf, type Draft, draftOf, engines, inverseOf, intensities, languages, modeOf, modes, plainEngines, roles, rtkIntensities, type Settings, type Step } from "./draft.ts"
 
 const choicesOf = (list: ReadonlyArray<string>) => list.map((value) => ({ value, word: value }))
 const toggled = <A,>(list: ReadonlyArray<A>, one: A, on: boolean): ReadonlyArray<A> => on ? [...list.filter((each) => each !== one), one] : list.filter((each) => each !== one)
@@ -20,8 +20,16 @@ interface Part {
 
 const MOST_STEPS = 10
 
-const stepOf = (engine: string, intensity: string): Step =>
-  engine === "rtk" ? { engine, intensity: rtkIntensities.find((each) => each === intensity) ?? "standard" } : engine === "caveman" ? { engine, intensity: intensities.find((each) => each === intensity) ?? "full" } : { engine: "lite" }
+const stepOf = (engine: string): Step => engine === "rtk" || engine === "caveman" ? { engine } : { engine: plainEngines.find((each) => each === engine) ?? "lite" }
+
+/** Null for an engine that has none. */
+const intensityOf = (step: Step): string | null => step.engine === "rtk" ? step.intensity ?? "standard" : step.engine === "caveman" ? step.intensity ?? "full" : null
+
+/** What else the step says stays. */
+const withIntensity = (step: Step, intensity: string): Step => {
+  if (step.engine === "rtk") return { ...step, intensity: rtkIntensities.find((each) => each === intensity) ?? "standard" }
+  return step.engine === "caveman" ? { ...step, intensity: intensities.find((each) => each === intensity) ?? "full" } : step
+}
 
 const Pipeline = ({ draft, put }: Part) => {
   const steps = draft.stackedPipeline
@@ -30,11 +38,11 @@ const Pipeline = ({ draft, put }: Part) => {
     <fieldset className="stack-tight" style={{ border: 0, padding: 0, margin: 0 }}>
       <legend className="label">Engines of the stacked mode, in their order</legend>
       {steps.map((step, index) => {
-        const intensity = step.engine === "lite" ? "" : step.intensity ?? (step.engine === "rtk" ? "standard" : "full")
+        const intensity = intensityOf(step)
         return (
           <div key={index} className="row">
-            <SelectField label={`Engine ${index + 1}`} value={step.engine} choices={choicesOf(engines)} onChange={(engine) => set(index, stepOf(engine, ""))} />
-            {step.engine === "lite" ? null : <SelectField label={`Intensity of engine ${index + 1}`} value={intensity} choices={choicesOf(step.engine === "rtk" ? rtkIntensities : intensities)} onChange={(value) => set(index, stepOf(step.engine, value))} />}
+            <SelectField label={`Engine ${index + 1}`} value={step.engine} choices={choicesOf(engines)} onChange={(engine) => set(index, stepOf(engine))} />
+            {intensity === null ? null : <SelectField label={`Intensity of engine ${index + 1}`} value={intensity} choices={choicesOf(step.engine === "rtk" ? rtkIntensities : intensities)} onChange={(value) => set(index, withIntensity(step, value))} />}
             <button type="button" className="button button-small" disabled={steps.length === 1} onClick={() => set(index, null)} aria-label={`Remove engine ${index + 1}`}>Remove</button>
           </div>
         )

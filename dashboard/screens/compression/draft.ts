@@ -11,9 +11,12 @@ export type Language = Settings["languageConfig"]["defaultLanguage"]
 
 export const modes = [
   { value: "off", word: "Off: nothing is changed" }, { value: "lite", word: "Lite: blanks, repeated texts, terminal codes" }, { value: "standard", word: "Standard: courtesies and fillers of prose" },
-  { value: "rtk", word: "Output of commands: noise, repeated and middle lines" }, { value: "stacked", word: "Stacked: the engines below, one after the other" }
+  { value: "rtk", word: "Output of commands: noise, repeated and middle lines" }, { value: "aggressive", word: "Aggressive: older turns become summaries" },
+  { value: "ultra", word: "Ultra: words of older turns that say little go" }, { value: "stacked", word: "Stacked: the engines below, one after the other" }
 ] as const
-export const engines = ["lite", "caveman", "rtk"] as const
+/** Engines without an intensity. */
+export const plainEngines = ["lite", "session-dedup", "ionizer", "mcpAccessibility", "aggressive", "ultra"] as const
+export const engines = ["caveman", "rtk", ...plainEngines] as const
 export const intensities = ["lite", "full", "ultra"] as const
 export const rtkIntensities = ["minimal", "standard", "aggressive"] as const
 export const roles = ["user", "assistant", "system"] as const
