@@ -36,6 +36,8 @@ export interface DatabaseSettings {
     readonly mcpAudit: number
     /** Null: as GATEWAY_USAGE_RETENTION_DAYS says. */
     readonly usageHistory: number | null
+    /** Null: as GATEWAY_MEMORY_RETENTION_DAYS says. */
+    readonly memoryEntries: number | null
     /** False: nothing of these is removed by its age. */
     readonly autoCleanup: boolean
   }
@@ -44,7 +46,7 @@ export interface DatabaseSettings {
 export const databaseDefaults: DatabaseSettings = {
   logs: { ring: 1_000 },
   backup: { auto: false, frequency: "never", keep: 3 },
-  retention: { quotaSnapshots: 90, compressionAnalytics: 30, mcpAudit: 30, usageHistory: null, autoCleanup: true }
+  retention: { quotaSnapshots: 90, compressionAnalytics: 30, mcpAudit: 30, usageHistory: null, memoryEntries: null, autoCleanup: true }
 }
 
 type Members = Readonly<Record<string, unknown>>
@@ -61,6 +63,7 @@ export const databaseSettingsOf = (stored: unknown): DatabaseSettings => {
   const givenRetention = membersOf(given["retention"])
   const days = (name: "quotaSnapshots" | "compressionAnalytics" | "mcpAudit"): number => between(givenRetention[name], 0, DAYS_MAX, retention[name])
   const usage = between(givenRetention["usageHistory"], 0, DAYS_MAX, -1)
+  const memories = between(givenRetention["memoryEntries"], 0, DAYS_MAX, -1)
   return {
     logs: { ring: between(membersOf(given["logs"])["ring"], 0, RING_MAX, logs.ring) },
     backup: {
@@ -71,6 +74,7 @@ export const databaseSettingsOf = (stored: unknown): DatabaseSettings => {
     retention: {
       quotaSnapshots: days("quotaSnapshots"), compressionAnalytics: days("compressionAnalytics"), mcpAudit: days("mcpAudit"),
       usageHistory: usage === 0 || usage >= USAGE_DAYS_MIN ? usage : null,
+      memoryEntries: memories < 0 ? null : memories,
       autoCleanup: givenRetention["autoCleanup"] !== false
     }
   }

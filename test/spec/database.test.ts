@@ -29,7 +29,7 @@ const refused = async (body: unknown) => {
 const defaults = {
   logs: { detailed: false, pipeline: true, maxDetailSizeKb: 64, ring: 1_000 },
   backup: { auto: false, frequency: "never", keep: 3 },
-  retention: { quotaSnapshots: 90, compressionAnalytics: 30, mcpAudit: 30, a2aEvents: null, callLogs: null, usageHistory: 400, memoryEntries: null, autoCleanup: true },
+  retention: { quotaSnapshots: 90, compressionAnalytics: 30, mcpAudit: 30, a2aEvents: null, callLogs: null, usageHistory: 400, memoryEntries: 180, autoCleanup: true },
   aggregation: { enabled: false, after: 7, frequency: "daily" },
   optimization: {},
   schedule: { lastAt: null, nextAt: null }
@@ -42,10 +42,10 @@ describe("database settings", () => {
   })
 
   it("are changed field by field, and the log fields are the settings of kept bodies", async () => {
-    const after = await change({ logs: { detailed: true, maxDetailSizeKb: 100 }, backup: { keep: 5 }, retention: { usageHistory: 90, mcpAudit: 0 } })
+    const after = await change({ logs: { detailed: true, maxDetailSizeKb: 100 }, backup: { keep: 5 }, retention: { usageHistory: 90, mcpAudit: 0, memoryEntries: 7 } })
     expect(after).toEqual({
       ...defaults, logs: { ...defaults.logs, detailed: true, maxDetailSizeKb: 100 }, backup: { ...defaults.backup, keep: 5 },
-      retention: { ...defaults.retention, usageHistory: 90, mcpAudit: 0 }
+      retention: { ...defaults.retention, usageHistory: 90, mcpAudit: 0, memoryEntries: 7 }
     })
     expect(await change({ backup: { frequency: "weekly" } })).toEqual({ ...after, backup: { auto: false, frequency: "weekly", keep: 5 } })
     expect(await gateway.operator.call("GET", "/api/settings")).toMatchObject({ callLogBodies: true, callLogBodyMaxKb: 100 })
@@ -58,7 +58,7 @@ describe("database settings", () => {
 
   it("refuse what does not act, values out of range and empty changes, by field", async () => {
     expect(await refused({ logs: { pipeline: false } })).toEqual([400, "not_supported_yet", ["logs.pipeline"]])
-    expect(await refused({ retention: { callLogs: 90, memoryEntries: 1 } })).toEqual([400, "not_supported_yet", ["retention.callLogs", "retention.memoryEntries"]])
+    expect(await refused({ retention: { callLogs: 90, a2aEvents: 1 } })).toEqual([400, "not_supported_yet", ["retention.a2aEvents", "retention.callLogs"]])
     expect(await refused({ aggregation: { enabled: true } })).toEqual([400, "not_supported_yet", ["aggregation.enabled"]])
     expect(await refused({ optimization: { autoVacuum: "full" } })).toEqual([400, "not_supported_yet", ["optimization"]])
     for (const [body, field] of [

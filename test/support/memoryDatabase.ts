@@ -6,7 +6,7 @@ import { SchemaCheck } from "#src/features/database/schema/SchemaCheck.ts"
 import { DatabaseTables } from "#src/features/database/DatabaseTables.ts"
 
 export const surface = Layer.mergeAll(
-  Layer.succeed(DatabaseOptions, { usageDays: 365 }),
+  Layer.succeed(DatabaseOptions, { usageDays: 365, memoryDays: 180 }),
   Layer.succeed(SchemaCheck, { check: Effect.succeed({ parts: 0, drift: [] }), repair: Effect.succeed({ parts: 0, drift: [], repaired: [], failed: [] }) }),
   Layer.succeed(DatabaseTables, { sizes: Effect.succeed({ sizeBytes: 0, tables: [] }), analyze: Effect.void, vacuum: Effect.void })
 )

@@ -34,11 +34,13 @@ const retention = {
   mcpAudit: days,
   /** Calls of the ledger. */
   usageHistory: days.check(Schema.makeFilter((value: number) => value === 0 || value >= USAGE_DAYS_MIN || `0, or at least ${USAGE_DAYS_MIN}: limits count the calls of a month`)),
+  /** Entries of memories, after their last change. */
+  memoryEntries: days,
   /** False: none of these is removed by its age. */
   autoCleanup: Schema.Boolean
 }
 /** Records that this gateway does not have, or does not keep by days. */
-const unkept = { a2aEvents: Schema.NullOr(days), callLogs: Schema.NullOr(days), memoryEntries: Schema.NullOr(days) }
+const unkept = { a2aEvents: Schema.NullOr(days), callLogs: Schema.NullOr(days) }
 const Retention = Schema.Struct({ ...retention, ...unkept })
 
 const Aggregation = Schema.Struct({ enabled: Schema.Boolean, after: days, frequency: Schema.Literals(["daily", "weekly", "monthly"]) })

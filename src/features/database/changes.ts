@@ -2,6 +2,7 @@
 import { type DatabaseSettings, databaseSettingsOf, settingKey } from "#schemas/upkeep/DatabaseSettings.ts"
 import { settingDefaults } from "#schemas/settingDefaults.ts"
 import type { DatabaseChange, DatabaseView } from "./api.ts"
+import type { DatabaseOptions } from "./DatabaseOptions.ts"
 
 /** General settings that have a name of their own in `logs`. */
 const DETAILED = "callLogBodies"
@@ -11,14 +12,15 @@ type Stored = ReadonlyMap<string, unknown>
 
 export const settingsIn = (stored: Stored): DatabaseSettings => databaseSettingsOf(stored.get(settingKey))
 
-/** `usageDays`: of GATEWAY_USAGE_RETENTION_DAYS. */
-export const viewOf = (stored: Stored, usageDays: number): Omit<DatabaseView, "schedule"> => {
+export const viewOf = (stored: Stored, { memoryDays, usageDays }: DatabaseOptions["Service"]): Omit<DatabaseView, "schedule"> => {
   const { backup, logs, retention } = settingsIn(stored)
   const maxKb = stored.get(MAX_KB) ?? settingDefaults[MAX_KB]
   return {
     logs: { detailed: stored.get(DETAILED) === true, pipeline: true, maxDetailSizeKb: Number(maxKb), ring: logs.ring },
     backup,
-    retention: { ...retention, usageHistory: retention.usageHistory ?? usageDays, a2aEvents: null, callLogs: null, memoryEntries: null },
+    retention: {
+      ...retention, usageHistory: retention.usageHistory ?? usageDays, memoryEntries: retention.memoryEntries ?? memoryDays, a2aEvents: null, callLogs: null
+    },
     aggregation: { enabled: false, after: 7, frequency: "daily" },
     optimization: {}
   }
@@ -34,7 +36,7 @@ export const namesOf = ({ aggregation = {}, backup = {}, logs = {}, optimization
 export const entriesOf = (stored: Stored, { backup, logs, retention }: DatabaseChange): ReadonlyArray<readonly [key: string, value: unknown]> => {
   const before = settingsIn(stored)
   const { detailed, maxDetailSizeKb, pipeline: _pipeline, ...ownLogs } = logs ?? {}
-  const { a2aEvents: _events, callLogs: _calls, memoryEntries: _memories, ...ownRetention } = retention ?? {}
+  const { a2aEvents: _events, callLogs: _calls, ...ownRetention } = retention ?? {}
   const own = [ownLogs, backup ?? {}, ownRetention].some((members) => Object.keys(members).length > 0)
   const next: DatabaseSettings = {
     logs: { ...before.logs, ...ownLogs }, backup: { ...before.backup, ...backup }, retention: { ...before.retention, ...ownRetention }

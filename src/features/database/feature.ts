@@ -19,8 +19,8 @@ export const database = Feature.make({
   acting: [Acting.database],
   degradation,
   stores: PostgresDatabaseTables.layer,
-  services: ({ usageDays }) => Layer.merge(
-    Layer.succeed(DatabaseOptions, { usageDays }),
+  services: ({ memoryDays, usageDays }) => Layer.merge(
+    Layer.succeed(DatabaseOptions, { memoryDays, usageDays }),
     Layer.provideMerge(StartCheck.layer, PostgresSchemaCheck.layer)
   )
 })

@@ -26,7 +26,7 @@ export const layer = HttpApiBuilder.group(Surface.make(DatabaseGroup), "database
   const configuration = yield* Configuration
   const documents = yield* DocumentStore
   const tables = yield* DatabaseTables
-  const { usageDays } = yield* DatabaseOptions
+  const options = yield* DatabaseOptions
   const working = Semaphore.makeUnsafe(1)
 
   const view = Effect.gen(function*() {
@@ -35,7 +35,7 @@ export const layer = HttpApiBuilder.group(Surface.make(DatabaseGroup), "database
     const turn = BackupTurns.turnOf(yield* documents.get(BackupTurns.KIND, BackupTurns.KEY))
     const frequency = BackupTurns.frequencyOf(Changes.settingsIn(settings))
     return {
-      ...Changes.viewOf(settings, usageDays),
+      ...Changes.viewOf(settings, options),
       schedule: { lastAt: iso(turn.lastAt), nextAt: iso(frequency === null ? null : BackupTurns.nextAt(frequency, turn, now)) }
     }
   })

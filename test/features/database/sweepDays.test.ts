@@ -16,10 +16,10 @@ describe("database settings", () => {
   it("are read member by member", () => {
     assert.deepStrictEqual(databaseSettingsOf({
       logs: { ring: 5 }, backup: { auto: true, frequency: "weekly", keep: 7 },
-      retention: { quotaSnapshots: 1, compressionAnalytics: 2, mcpAudit: 3, usageHistory: 0, autoCleanup: false }
+      retention: { quotaSnapshots: 1, compressionAnalytics: 2, mcpAudit: 3, usageHistory: 0, memoryEntries: 4, autoCleanup: false }
     }), {
       logs: { ring: 5 }, backup: { auto: true, frequency: "weekly", keep: 7 },
-      retention: { quotaSnapshots: 1, compressionAnalytics: 2, mcpAudit: 3, usageHistory: 0, autoCleanup: false }
+      retention: { quotaSnapshots: 1, compressionAnalytics: 2, mcpAudit: 3, usageHistory: 0, memoryEntries: 4, autoCleanup: false }
     })
   })
 
