@@ -18,7 +18,7 @@ export const features = {
   compression: feature("Further engines of compression", "No engine asks a model, keeps a share of the window free (headroom) or stores what it left out (ccr), and there are no filters of an operator's own. Older files, searches and failures stay whole.", "/api/context/rtk/raw-output/{id}"),
   connectionGroups: feature("Groups and quota shares of connections", "Connections are chosen within their provider; groups, quota shares and orders across providers have no effect."),
   dashboard: feature("Preferences of the dashboard", "The dashboard keeps none on the gateway: its theme and its switched off keys are cookies of the browser."),
-  discovery: feature("Synchronised catalogues", "Prices, rankings and model facts are those of this release; lists of models are read from provider nodes."),
+  discovery: feature("Synchronised catalogues", "Prices, rankings and model facts are those of this release; lists of models are read from provider nodes.", "/api/pricing/sync"),
   interfaceModes: feature("Other settings of routing", "The gateway decides by combos, aliases, tasks and automatic routing alone; what answered last cannot be read or forgotten.", "/api/fallback/chains", "/api/settings/lkgp-cache"),
   interception: feature("Interception of hosted tools", "Hosted tools are run by their vendors; the gateway runs none in their place. Its own tools are those of MCP servers."),
   logging: feature("Bodies and tool sources in logs", "Bodies of requests are never in the log; the setting callLogBodies keeps them beside their calls."),
@@ -28,11 +28,11 @@ export const features = {
   plugins: feature("Plugins", "No plugin is installed; skills run in a sandbox.", "/api/plugins"),
   privateModels: feature("Rules about which bare or non-public model is meant", "An unknown or ambiguous bare model id is refused, and public and private models are not distinguished."),
   promptCachePlanning: feature("Protection of cached prefixes in combos", "Use the strategy cache-optimized."),
-  proxies: feature("Choice among outbound proxies", "A call leaves by the proxy that is assigned to it; none is chosen from a pool or set aside after failures."),
+  proxies: feature("Choice among outbound proxies", "A call leaves by the proxy that is assigned to it; none is chosen from a pool or set aside after failures, and rows of calls do not name it.", "/api/usage/proxy-logs", "/api/v1/management/proxy-subscriptions"),
   systemTransforms: feature("Transforms of instructions", "What stands around the instructions is the setting systemPrompt, and payload rules change any other part of a body."),
   toolPolicy: feature("Policy of tools", "Tools are offered and called as clients and models say."),
   tunnels: feature("Tunnels and traffic interception", "No tunnel and no intercepting proxy is started.", "/api/tunnels/cloudflared", "/api/tunnels/ngrok"),
-  upkeep: feature("Further upkeep over the API", "Calls are rows of the ledger, as the usage history is, and are never summed up. The variables are the operator's.", "/api/system/env/repair"),
+  upkeep: feature("Further upkeep over the API", "Calls are rows of the ledger, as the usage history is, and are never summed up. The variables are the operator's.", "/api/settings/export-json", "/api/settings/import-json", "/api/system/env/repair"),
   vendorClients: feature("Behaviour of single vendors and clients", "No traffic is shaped after a vendor's own client, and no free tier is rotated."),
   skillMarkets: feature("Marketplaces of skills, and skills within conversations", "A skill is installed by its operator and run when it is asked for, without the network.", "/api/skills/marketplace/install", "/api/skills/skillssh/install")
 } as const satisfies Readonly<Record<string, ActingFeature>>
