@@ -172,6 +172,19 @@ describe("LogSink", () => {
 })
 
 describe("AccessLog", () => {
+  it("writes models as they are asked for, but no key within them, whatever stands before it", () => {
+    const lines: Array<string> = []
+    const log = new AccessLog({ every: 1, format: "json", nameOf: (provider) => provider, write: (line) => lines.push(line) })
+    const shown = (requestedModel: string): unknown => {
+      log.requestSettled(requestSummary({ requestedModel }))
+      return (JSON.parse(lines.pop() ?? "") as { requestedModel: unknown }).requestedModel
+    }
+    for (const model of ["openai/gpt-4o-mini", "qwen2.5:7b", "house/disk-large", "a..b//c-", "/v1", "x".repeat(64), "\u00fcber/m"]) assert.strictEqual(shown(model), model)
+    for (const canary of CANARIES) {
+      for (const before of ["", "lab/", "a/b/", "a.", "a:", "a-", "/", "//"]) assert.strictEqual(shown(`${before}${canary.replace("*", "x")}`), `${before}${Redact.REDACTED}`, `${before}${canary}`)
+    }
+  })
+
   it("samples what succeeded and writes every failure", () => {
     const lines: Array<string> = []
     const log = new AccessLog({ every: 10, format: "json", nameOf: (provider) => provider, write: (line) => lines.push(line) })

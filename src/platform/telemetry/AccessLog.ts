@@ -12,11 +12,14 @@ export interface Options {
   readonly nameOf: (provider: string) => string
 }
 
-/** Ids and models as clients usually write them: nothing to escape, and no key starts like this. */
-const PLAIN = /^(?!(?:sk|pk|rk|gsk|xai|gwa|hf|gh[posu]|glpat|whsec|nvapi|pplx|fw|csk|r8|tvly|xox)[-_.]|AIza|AKIA|ASIA|ya29|eyJ)[A-Za-z0-9_./:-]{1,64}$/
+/** No key starts like a word of an id. */
+const WORD = String.raw`(?!(?:sk|pk|rk|gsk|xai|gwa|vlo|hf|gh[posu]|glpat|whsec|nvapi|pplx|fw|csk|r8|tvly|xox[abeprs]?)[-_.]|AIza|AKIA|ASIA|ya29|eyJ)\w+`
+/** Ids and models as clients usually write them: nothing to escape, and no word that a key may be. */
+const PLAIN = new RegExp(`^${WORD}(?:[./:-]+${WORD})*[./:-]*$`)
+const PLAIN_MAX = 64
 
 /** A JSON string of text that may come from elsewhere. */
-const foreign = (text: string): string => PLAIN.test(text) ? `"${text}"` : JSON.stringify(Redact.text(text.slice(0, 256)))
+const foreign = (text: string): string => text.length <= PLAIN_MAX && PLAIN.test(text) ? `"${text}"` : JSON.stringify(Redact.text(text.slice(0, 256)))
 const foreignOrNull = (text: string | null): string => text === null ? "null" : foreign(text)
 const tenths = (ms: number): number => Math.round(ms * 10) / 10
 
