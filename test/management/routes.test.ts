@@ -38,7 +38,7 @@ describe("the route table", () => {
       "GET /api/mcp/tools", "POST /api/mcp/sse", "POST /api/mcp/stream"
     ])
     assert.deepStrictEqual(of("ALWAYS_PROTECTED"), [
-      "DELETE /api/acp/agents", "DELETE /api/cli/tokens/:id", "DELETE /api/db-backups", "DELETE /api/settings/feature-flags", "GET /api/acp/agents",
+      "DELETE /api/acp/agents", "DELETE /api/cli/tokens/:id", "DELETE /api/db-backups", "DELETE /api/settings/feature-flags", "DELETE /api/v1/agents/credentials", "GET /api/acp/agents",
       "GET /api/admin/concurrency", "GET /api/cli-tools/all-statuses", "GET /api/cli-tools/backups", "GET /api/cli-tools/keys",
       "GET /api/cli-tools/status", "GET /api/cli/tokens", "GET /api/config-file/export", "GET /api/db-backups", "GET /api/db-backups/export",
       "GET /api/db-backups/exportAll", "GET /api/keys/:id/reveal", "GET /api/logs/console", "GET /api/settings/database", "GET /api/settings/feature-flags",
@@ -48,7 +48,7 @@ describe("the route table", () => {
       "POST /api/db-backups", "POST /api/db-backups/import", "POST /api/db/health", "POST /api/keys", "POST /api/keys/:id/regenerate", "POST /api/policies",
       "POST /api/restart", "POST /api/settings/database/refresh-stats", "POST /api/settings/database/vacuum", "POST /api/settings/require-login",
       "POST /api/shutdown", "POST /api/skills/executions", "POST /api/skills/install", "PUT /api/db-backups", "PUT /api/settings/feature-flags", "PUT /api/settings/ip-filter",
-      "PUT /api/settings/require-login", "PUT /api/settings/require-login", "PUT /api/skills/:id", "PUT /v1/accounts/:id/limits", "PUT /v1/providers/:id/limits"
+      "PUT /api/settings/require-login", "PUT /api/skills/:id", "PUT /api/v1/agents/credentials", "PUT /v1/accounts/:id/limits", "PUT /v1/providers/:id/limits"
     ])
     for (const route of routes) {
       const { access, method } = route
