@@ -1,4 +1,4 @@
-/** Removes entries that expired, or that nobody changed for long, on one node for all. */
+/** Removes entries that expired, or that did not change for long, on one node for all. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
