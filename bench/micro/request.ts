@@ -61,7 +61,7 @@ const connection = {
 const snapshot = {
   version: 1, connections: [connection], connectionById: new Map([["c1", connection]]), activeByProvider: new Map([["openai", [connection]]]),
   nodes: [], nodeById: new Map(), nodeByPrefix: new Map(), customModels: [], aliases: new Map(), settings: new Map(), flagOverrides: new Map(),
-  pricing: new Map(), fileOwned: new Map(), comboMappings: [], egress: null, simulatorUrl: null, simulatorListed: false,
+  pricing: new Map(), paramFilters: new Map(), fileOwned: new Map(), comboMappings: [], egress: null, simulatorUrl: null, simulatorListed: false,
   combos: throughCombo ? [{
     id: "four", name: "four", strategy: "priority", config: {}, allowedProviders: [], system_message: null, tool_filter_regex: null, isActive: true, updatedAt: "now",
     models: ["gpt-4o-mini", "gpt-4o", "gpt-4.1", "gpt-4.1-mini"].map((name) =>
