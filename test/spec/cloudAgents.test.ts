@@ -93,6 +93,22 @@ describe("Jules", () => {
     expect(vendors.heard).toEqual([])
   })
 
+  it("a long list of activities is read to its end, and the newest are kept", async () => {
+    vendors.answers.set("POST /v1alpha/sessions", [200, { id: "33", state: "IN_PROGRESS" }])
+    const { id } = await create("jules")
+    const page = (from: number, nextPageToken?: string) => [200, {
+      activities: Array.from({ length: 100 }, (_, at) => ({ id: `a${from + at}`, agentMessaged: { agentMessage: "." } })), ...nextPageToken === undefined ? {} : { nextPageToken }
+    }] as const
+    vendors.answers.set("GET /v1alpha/sessions/33", [200, { state: "FAILED" }])
+    vendors.answers.set("GET /v1alpha/sessions/33/activities?pageSize=100", page(0, "to/2"))
+    vendors.answers.set("GET /v1alpha/sessions/33/activities?pageSize=100&pageToken=to%2F2", page(100, "3"))
+    vendors.answers.set("GET /v1alpha/sessions/33/activities?pageSize=100&pageToken=3", [200, { activities: [{ id: "end", sessionFailed: { reason: "Out of disk." } }] }])
+    const task = await read(id)
+    expect(task).toMatchObject({ status: "failed", error: "Out of disk." })
+    const ids = (task["activities"] as ReadonlyArray<Record<string, string>>).map((one) => one["id"])
+    expect([ids.length, ids[0], ids.at(-1)]).toEqual([200, "a1", "end"])
+  })
+
   it("a failure has its reason; a repository elsewhere is refused before anything is sent", async () => {
     vendors.answers.set("POST /v1alpha/sessions", [200, { id: "32", state: "QUEUED" }])
     const { id } = await create("jules")
@@ -127,7 +143,7 @@ describe("Devin", () => {
     expect(await act(task.id, { action: "message", message: "Yes." })).toMatchObject({ status: "running" })
     expect(vendors.heard.at(-1)).toMatchObject({ path: "/v1/sessions/devin-9/message", body: { message: "Yes." } })
     vendors.answers.set("GET /v1/sessions/devin-9", [200, { status_enum: "expired" }])
-    expect(await read(task.id)).toMatchObject({ status: "failed", error: "The session expired at Devin." })
+    expect(await read(task.id)).toMatchObject({ status: "failed", error: "The session expired at Devin.", activities: [{ id: "e1" }, { id: "e2" }] })
     expect(await refused("POST", `${TASKS}/${task.id}`, { action: "message", message: "Still there?" })).toEqual([400, "wrong_state", "The task is failed: it cannot be written to"])
   })
 
@@ -189,6 +205,19 @@ describe("a task", () => {
     expect(vendors.heard).toEqual([])
   })
 
+  it("that is cancelled while its agent takes it keeps the agent's id", async () => {
+    const held = vendors.hold("POST /v0/agents", [200, { id: "bc_5", status: "RUNNING", target: { url: "https://cursor.com/agents?id=bc_5" } }])
+    const creating = raw("POST", TASKS, order("cursor"))
+    await held.asked
+    const [given] = (await call<{ data: ReadonlyArray<Task> }>("GET", TASKS)).data
+    expect(given).toMatchObject({ status: "queued", external_id: null })
+    await act(given?.id ?? "", { action: "cancel" })
+    held.answer()
+    const { data } = JSON.parse((await creating).text) as { data: { task: Task } }
+    expect(data.task).toMatchObject({ status: "cancelled", external_id: "bc_5", conversation_url: "https://cursor.com/agents?id=bc_5" })
+    expect(await read(data.task.id)).toEqual(data.task)
+  })
+
   it("is listed by agent and status, and forgotten", async () => {
     vendors.answers.set("POST /v0/agents", [200, { id: "bc_4", status: "RUNNING" }])
     vendors.answers.set("POST /v1/sessions", [200, { session_id: "d" }])
@@ -225,6 +254,7 @@ describe("credentials", () => {
     )
     expect(await refused("POST", TASKS, order("jules"))).toEqual([400, "agent_credentials_missing", "Jules has no API key: store one by PUT /api/v1/agents/credentials"])
     expect(await refused("PUT", CREDENTIALS, { providerId: "jules", apiKey: "k", baseUrl: "http://169.254.169.254" })).toEqual([400, "bad_request", "baseUrl"])
+    expect(await refused("PUT", CREDENTIALS, { providerId: "jules", apiKey: "k", baseUrl: `${vendors.url}/?x=1` })).toEqual([400, "bad_request", "baseUrl"])
     expect((await raw("GET", "/api/settings")).text).not.toContain(SECRET)
   })
 })

@@ -16,12 +16,15 @@ export interface CloudVendors {
   readonly heard: Array<Heard>
   /** `<method> <path>` to a status and a body; anything else is 404. */
   readonly answers: Map<string, readonly [number, unknown]>
+  /** The next such call waits for `answer`; `asked` ends when it came. */
+  readonly hold: (call: string, answer: readonly [number, unknown]) => { readonly asked: Promise<void>; readonly answer: () => void }
   readonly close: () => Promise<void>
 }
 
 export const start = async (): Promise<CloudVendors> => {
   const heard: Array<Heard> = []
   const answers: CloudVendors["answers"] = new Map()
+  const held = new Map<string, (reply: () => void) => void>()
   const server = createServer((request, response) => {
     const chunks: Array<Uint8Array> = []
     request.on("data", (chunk: Uint8Array) => chunks.push(chunk))
@@ -33,14 +36,29 @@ export const start = async (): Promise<CloudVendors> => {
         method: request.method ?? "", path, credential: typeof goog === "string" ? goog : request.headers.authorization ?? "",
         body: sent === "" ? null : JSON.parse(sent) as Json
       })
-      const [status, body] = answers.get(`${request.method} ${path}`) ?? [404, { error: { message: `no such path: ${path}` } }]
-      response.writeHead(status, { "content-type": "application/json" })
-      response.end(typeof body === "string" ? body : JSON.stringify(body))
+      const reply = (): void => {
+        const [status, body] = answers.get(`${request.method} ${path}`) ?? [404, { error: { message: `no such path: ${path}` } }]
+        response.writeHead(status, { "content-type": "application/json" })
+        response.end(typeof body === "string" ? body : JSON.stringify(body))
+      }
+      const hold = held.get(`${request.method} ${path}`)
+      if (hold === undefined) reply()
+      else hold(reply)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, heard, answers,
+    hold: (call, answer) => {
+      const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      answers.set(call, answer)
+      held.set(call, (reply) => {
+        held.delete(call)
+        asked.resolve()
+        void answered.promise.then(reply)
+      })
+      return { asked: asked.promise, answer: () => answered.resolve() }
+    },
     close: () => new Promise((resolve) => {
       server.close(() => resolve())
       server.closeAllConnections()

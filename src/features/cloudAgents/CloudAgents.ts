@@ -12,14 +12,17 @@ import * as Refusal from "#schemas/api/Refusal.ts"
 import * as ControlCalls from "#src/platform/upstream/egress/ControlCalls.ts"
 import * as AgentCalls from "./AgentCalls.ts"
 import { agents } from "./agents/all.ts"
-import { type CloudAgent, objectIn, type Progress, type Taken, textIn } from "./agents/CloudAgent.ts"
-import { type AgentId, type CloudTask, isOver, type TaskStatus } from "./ports/CloudTask.ts"
+import { ACTIVITIES_MAX, type Call, type CloudAgent, type Json, objectIn, type Progress, type Taken, textIn } from "./agents/CloudAgent.ts"
+import { type AgentId, type CloudTask, isOver, type TaskActivity, type TaskStatus } from "./ports/CloudTask.ts"
 import { CloudTaskStore } from "./ports/CloudTaskStore.ts"
 
 /** Tasks that are kept; the oldest finished ones go first. */
 export const TASKS_MAX = 1_000
 /** A task without an id of its agent after this time, ms, lost its gateway while it was given. */
 const GIVEN_MS = 120_000
+
+/** Pages of one list that are read; of a longer one the newest part is missed. */
+const PAGES_MAX = 50
 
 /** Documents of this kind are sealed by their store. */
 const SECRET_KIND = "secret"
@@ -37,8 +40,9 @@ const iso = (ms: number): string => new Date(ms).toISOString()
 /** The task with what an answer tells of it. What is over stays over. */
 export const advanced = (task: CloudTask, progress: Progress & Partial<Taken>, at: string): CloudTask => {
   const status = progress.status ?? task.status
-  const { activities = task.activities, conversationUrl = task.conversationUrl, externalId = task.externalId, result = task.result } = progress
+  const { conversationUrl = task.conversationUrl, externalId = task.externalId, result = task.result } = progress
   const error = status === "failed" ? progress.error ?? task.error ?? "The agent failed." : null
+  const activities = progress.activities?.slice(-ACTIVITIES_MAX) ?? task.activities
   const next: CloudTask = { ...task, externalId, status, result, error, activities, conversationUrl, completedAt: isOver(status) ? task.completedAt ?? at : null }
   return JSON.stringify(next) === JSON.stringify(task) ? task : { ...next, updatedAt: at > task.updatedAt ? at : iso(Date.parse(task.updatedAt) + 1) }
 }
@@ -96,14 +100,27 @@ export const make = Effect.gen(function*() {
       yield* advance(task, { status: "failed", error: failure.error.message }, yield* now)
       return yield* Effect.fail(failure)
     }
-    return yield* advance(task, { status: "running", ...taken }, yield* now)
+    // It may have been cancelled meanwhile: then the agent works on it all the same, and its page is named.
+    const current = yield* find(task.id)
+    return yield* advance(current, isOver(current.status) ? { ...taken, status: current.status } : { status: "running", ...taken }, yield* now)
   })
 
   const look = Effect.fnUntraced(function*(task: CloudTask, externalId: string) {
     const agent = agents[task.providerId]
     const credentials = yield* access(agent)
-    const seen = yield* Effect.forEach(agent.look(externalId), ({ call, read }) => Effect.map(calls.ask(agent, credentials, call), read))
-    return yield* advance(task, Object.assign({}, ...seen) as Progress, yield* now)
+    let seen: Progress = {}
+    for (const { call: first, next, read } of agent.look(externalId)) {
+      let call: Call | null = first
+      let listed: ReadonlyArray<TaskActivity> = []
+      for (let page = 0; call !== null && page < PAGES_MAX; page++) {
+        const answer: Json = yield* calls.ask(agent, credentials, call)
+        const progress = read(answer)
+        listed = [...listed, ...progress.activities ?? []].slice(-ACTIVITIES_MAX)
+        seen = { ...seen, ...progress, ...progress.activities === undefined ? {} : { activities: listed } }
+        call = next === undefined ? null : next(answer)
+      }
+    }
+    return yield* advance(task, seen, yield* now)
   })
 
   const read = Effect.fn("CloudAgents.read")(function*(id: string) {
@@ -148,6 +165,7 @@ export const make = Effect.gen(function*() {
   })
 
   const put = Effect.fn("CloudAgents.put")(function*(id: AgentId, apiKey: string, baseUrl: string | null) {
+    if (baseUrl !== null && /[?#]/.test(baseUrl)) return yield* Effect.fail(Refusal.invalidField("baseUrl", "Expected an address without a query and a fragment: paths are put behind it"))
     if (baseUrl !== null) yield* Effect.mapError(guard.check(baseUrl, "provider"), ({ message }) => Refusal.invalidField("baseUrl", message))
     yield* documents.put(SECRET_KIND, keyOf(id), JSON.stringify({ apiKey, baseUrl }))
   })

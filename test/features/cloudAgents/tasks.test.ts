@@ -27,12 +27,20 @@ describe("a task of a cloud agent", () => {
     }
   })
 
+  it("a status that is the name of every object's member says nothing", () => {
+    for (const name of ["toString", "constructor", "__proto__", "hasOwnProperty"]) {
+      for (const agent of Object.values(agents)) {
+        assert.strictEqual(advanced(task, agent.look("1")[0]?.read({ state: name, status: name, status_enum: name }) ?? {}, time), task)
+      }
+    }
+  })
+
   it("keeps the last activities, and the first characters of each", () => {
-    const [, read] = [agents.jules.look("1")[0], agents.jules.look("1")[1]?.read]
-    const { activities } = read?.({ activities: Array.from({ length: ACTIVITIES_MAX + 5 }, (_, index) => ({ id: `${index}`, agentMessaged: { agentMessage: "x".repeat(10_001) } })) }) ?? {}
-    assert.strictEqual(activities?.length, 200)
-    assert.strictEqual(activities?.[0]?.id, "5")
-    assert.strictEqual(activities?.[0]?.content.length, 10_000)
+    const answer = { activities: Array.from({ length: ACTIVITIES_MAX + 5 }, (_, index) => ({ id: `${index}`, agentMessaged: { agentMessage: "x".repeat(10_001) } })) }
+    const { activities } = advanced(task, agents.jules.look("1")[1]?.read(answer) ?? {}, time)
+    assert.strictEqual(activities.length, 200)
+    assert.strictEqual(activities[0]?.id, "5")
+    assert.strictEqual(activities[0]?.content.length, 10_000)
   })
 
   it("ids of agents cannot leave their path", () => {

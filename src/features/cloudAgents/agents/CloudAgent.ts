@@ -25,6 +25,14 @@ export interface Progress {
   readonly activities?: ReadonlyArray<TaskActivity>
 }
 
+/** A question about a task, and what its answer says. */
+export interface Look {
+  readonly call: Call
+  readonly read: (answer: Json) => Progress
+  /** Of a long list: the call for what follows; null at its end. */
+  readonly next?: (answer: Json) => Call | null
+}
+
 export interface Taken extends Progress {
   readonly externalId: string
 }
@@ -39,8 +47,8 @@ export interface CloudAgent {
   readonly start: (order: Order) => Call
   /** Null when the answer names no task. */
   readonly taken: (answer: Json) => Taken | null
-  /** All of them are asked for the state; each answer is read by `progress` at the same index. */
-  readonly look: (externalId: string) => ReadonlyArray<{ readonly call: Call; readonly read: (answer: Json) => Progress }>
+  /** All of them are asked for what became of the task. */
+  readonly look: (externalId: string) => ReadonlyArray<Look>
   /** Null: its API has no plans to approve. */
   readonly approve: ((externalId: string) => Call) | null
   readonly message: (externalId: string, text: string) => Call

@@ -1,23 +1,23 @@
 /** Cursor's cloud agents: https://docs.cursor.com/background-agent/api (v0 agents). */
 import type { TaskStatus } from "#src/features/cloudAgents/ports/CloudTask.ts"
-import { ACTIVITIES_MAX, activity, type CloudAgent, type Json, linkIn, listIn, noPlans, objectIn, type Progress, resultOf, textIn } from "./CloudAgent.ts"
+import { activity, type CloudAgent, type Json, linkIn, listIn, noPlans, objectIn, type Progress, resultOf, textIn } from "./CloudAgent.ts"
 
-const statuses: Readonly<Record<string, TaskStatus>> = {
-  CREATING: "queued", PENDING: "queued", RUNNING: "running", FINISHED: "completed", STOPPED: "failed", ERROR: "failed", EXPIRED: "failed"
-}
-const failures: Readonly<Record<string, string>> = {
-  STOPPED: "The agent was stopped at Cursor.", ERROR: "The agent failed at Cursor.", EXPIRED: "The agent expired at Cursor."
-}
+const statuses: ReadonlyMap<string, TaskStatus> = new Map([
+  ["CREATING", "queued"], ["PENDING", "queued"], ["RUNNING", "running"], ["FINISHED", "completed"], ["STOPPED", "failed"], ["ERROR", "failed"], ["EXPIRED", "failed"]
+])
+const failures: ReadonlyMap<string, string> = new Map([
+  ["STOPPED", "The agent was stopped at Cursor."], ["ERROR", "The agent failed at Cursor."], ["EXPIRED", "The agent expired at Cursor."]
+])
 
 const agentPath = (externalId: string): string => `/v0/agents/${encodeURIComponent(externalId)}`
 
 const agentOf = (answer: Json): Progress => {
   const word = textIn(answer["status"]) ?? ""
-  const status = statuses[word]
+  const status = statuses.get(word)
   const target = objectIn(answer["target"])
   const result = resultOf(target["prUrl"], answer["summary"])
   const url = linkIn(target["url"])
-  const error = failures[word]
+  const error = failures.get(word)
   return {
     ...status === undefined ? {} : { status },
     ...result === null ? {} : { result },
@@ -28,7 +28,7 @@ const agentOf = (answer: Json): Progress => {
 
 /** Cursor gives messages no time of their own. */
 const conversationOf = (answer: Json): Progress => ({
-  activities: listIn(answer["messages"]).slice(-ACTIVITIES_MAX).map((one) => activity(one["id"], "message", one["text"], one["createdAt"]))
+  activities: listIn(answer["messages"]).map((one) => activity(one["id"], "message", one["text"], one["createdAt"]))
 })
 
 export const cursor: CloudAgent = {

@@ -1,11 +1,11 @@
 /** Cognition's Devin: https://docs.devin.ai/api-reference (v1 sessions). It has no field for a repository: the prompt names it. */
 import type { TaskStatus } from "#src/features/cloudAgents/ports/CloudTask.ts"
-import { ACTIVITIES_MAX, activity, type CloudAgent, type Json, linkIn, listIn, noPlans, objectIn, type Order, type Progress, resultOf, textIn } from "./CloudAgent.ts"
+import { activity, type CloudAgent, type Json, linkIn, listIn, noPlans, objectIn, type Order, type Progress, resultOf, textIn } from "./CloudAgent.ts"
 
-const statuses: Readonly<Record<string, TaskStatus>> = {
-  working: "running", blocked: "awaiting_approval", resumed: "running", resume_requested: "running", resume_requested_frontend: "running",
-  suspend_requested: "running", suspend_requested_frontend: "running", finished: "completed", stopped: "completed", expired: "failed"
-}
+const statuses: ReadonlyMap<string, TaskStatus> = new Map([
+  ["working", "running"], ["blocked", "awaiting_approval"], ["resumed", "running"], ["resume_requested", "running"], ["resume_requested_frontend", "running"],
+  ["suspend_requested", "running"], ["suspend_requested_frontend", "running"], ["finished", "completed"], ["stopped", "completed"], ["expired", "failed"]
+])
 
 const sessionPath = (externalId: string): string => `/v1/sessions/${encodeURIComponent(externalId)}`
 
@@ -16,15 +16,15 @@ const promptOf = ({ options, prompt, source }: Order): string => [
 
 const sessionOf = (answer: Json): Progress => {
   const word = textIn(answer["status_enum"])
-  const status = statuses[word ?? ""]
-  const messages = listIn(answer["messages"]).slice(-ACTIVITIES_MAX)
+  const status = statuses.get(word ?? "")
+  const messages = listIn(answer["messages"])
   const last = messages.findLast(({ type }) => type === "devin_message")
   const result = resultOf(objectIn(answer["pull_request"])["url"], status === "completed" || status === "awaiting_approval" ? last?.["message"] : null)
   return {
     ...status === undefined ? {} : { status },
     ...result === null ? {} : { result },
     ...word === "expired" ? { error: "The session expired at Devin." } : {},
-    activities: messages.map((one) => activity(one["event_id"], "message", one["message"], one["timestamp"]))
+    ...messages.length === 0 ? {} : { activities: messages.map((one) => activity(one["event_id"], "message", one["message"], one["timestamp"])) }
   }
 }
 

@@ -1,19 +1,23 @@
 /** Google's Jules: https://jules.google/docs/api/reference (v1alpha sessions and their activities). */
 import type { TaskActivity, TaskStatus } from "#src/features/cloudAgents/ports/CloudTask.ts"
-import { ACTIVITIES_MAX, activity, type CloudAgent, type Json, linkIn, listIn, objectIn, type Progress, resultOf, textIn } from "./CloudAgent.ts"
+import { activity, type Call, type CloudAgent, type Json, linkIn, listIn, objectIn, type Progress, resultOf, textIn } from "./CloudAgent.ts"
 
-const statuses: Readonly<Record<string, TaskStatus>> = {
-  QUEUED: "queued", PLANNING: "running", IN_PROGRESS: "running", PAUSED: "running",
-  AWAITING_USER_FEEDBACK: "awaiting_approval", AWAITING_PLAN_APPROVAL: "awaiting_approval", COMPLETED: "completed", FAILED: "failed"
-}
+const statuses: ReadonlyMap<string, TaskStatus> = new Map([
+  ["QUEUED", "queued"], ["PLANNING", "running"], ["IN_PROGRESS", "running"], ["PAUSED", "running"],
+  ["AWAITING_USER_FEEDBACK", "awaiting_approval"], ["AWAITING_PLAN_APPROVAL", "awaiting_approval"], ["COMPLETED", "completed"], ["FAILED", "failed"]
+])
 
 /** `owner/name` of a GitHub repository. */
 const repository = (url: string): string | null => /^https?:\/\/(?:www\.)?github\.com\/([\w.-]+\/[\w.-]+?)(?:\.git)?\/?$/.exec(url)?.[1] ?? null
 
 const sessionPath = (externalId: string): string => `/v1alpha/sessions/${encodeURIComponent(externalId)}`
 
+/** A page of activities, the oldest first. */
+const activitiesAt = (externalId: string, page: string | null): Call =>
+  ({ method: "GET", path: `${sessionPath(externalId)}/activities?pageSize=100${page === null ? "" : `&pageToken=${encodeURIComponent(page)}`}`, body: null })
+
 const sessionOf = (answer: Json): Progress => {
-  const status = statuses[textIn(answer["state"]) ?? ""]
+  const status = statuses.get(textIn(answer["state"]) ?? "")
   const pullRequest = listIn(answer["outputs"]).map((output) => objectIn(output["pullRequest"])).find(({ url }) => linkIn(url) !== null)
   const result = pullRequest === undefined ? null : resultOf(pullRequest["url"], pullRequest["description"] ?? pullRequest["title"])
   const url = linkIn(answer["url"])
@@ -67,11 +71,15 @@ export const jules: CloudAgent = {
   look: (externalId) => [
     { call: { method: "GET", path: sessionPath(externalId), body: null }, read: sessionOf },
     {
-      call: { method: "GET", path: `${sessionPath(externalId)}/activities?pageSize=100`, body: null },
+      call: activitiesAt(externalId, null),
       read: (answer) => {
-        const activities = listIn(answer["activities"]).flatMap(activitiesOf).slice(-ACTIVITIES_MAX)
+        const activities = listIn(answer["activities"]).flatMap(activitiesOf)
         const error = failureIn(activities)
         return { activities, ...error === null ? {} : { error } }
+      },
+      next: (answer) => {
+        const page = textIn(answer["nextPageToken"])
+        return page === null ? null : activitiesAt(externalId, page)
       }
     }
   ],
