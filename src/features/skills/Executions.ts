@@ -31,6 +31,8 @@ export interface Asked {
 }
 
 export class Executions extends Context.Service<Executions, {
+  /** Fails while skills are off. */
+  readonly ready: Effect.Effect<void, Refusal.Refusal>
   /** What goes wrong with the handler is the execution's outcome. */
   readonly run: (asked: Asked) => Effect.Effect<SkillExecution, Refusal.Refusal | StoreError>
   readonly list: (filter: ExecutionFilter) => Effect.Effect<{ readonly executions: ReadonlyArray<SkillExecution>; readonly total: number }, StoreError>
@@ -95,9 +97,9 @@ export const make = Effect.fnUntraced(function*({ isOn, timeoutMs }: Options) {
   })
 
   return Executions.of({
+    ready: isOn ? Effect.void : Effect.fail(Refusal.unavailable("Skills are off: set GATEWAY_SKILLS to on", { code: "SKILLS_DISABLED" })),
     list: (filter) => Effect.andThen(settleLost, store.list(filter)),
     run: (asked) => Effect.suspend(() => {
-      if (!isOn) return Effect.fail(Refusal.unavailable("Skills are off: set GATEWAY_SKILLS to on", { code: "SKILLS_DISABLED" }))
       if (running >= AT_ONCE) return Effect.fail(Refusal.tooManyRequests(`${AT_ONCE} skills are running on this node: wait until one has ended`, 1))
       running++
       return Effect.ensuring(run(asked), Effect.sync(() => {

@@ -100,6 +100,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SkillsGroup), "skills", E
   })
 
   const execute = Effect.fn("Skills.execute")(function*({ apiKeyId, input = {}, sessionId, skillName }: NewExecution) {
+    yield* executions.ready
     if (JSON.stringify(input).length > INPUT_MAX) return yield* Effect.fail(Refusal.invalidField("input", `At most ${INPUT_MAX} characters of JSON`))
     const key = yield* keys.get(apiKeyId)
     if (key === null) return yield* keyMissing

@@ -57,8 +57,10 @@ describe("a gateway as it is by default", () => {
     const cookie = yield* login()
     const { id } = yield* key([])
     assert.strictEqual((yield* ask("/api/skills/install", { cookie, body: { name: "a", handlerCode: "return 1" } })).status, 200)
-    const refused = yield* ask("/api/skills/executions", { cookie, body: { skillName: "a", apiKeyId: id } })
-    assert.deepStrictEqual([refused.status, Management.at(refused.json, "error", "code")], [503, "SKILLS_DISABLED"])
+    for (const skillName of ["a", "unknown"]) {
+      const refused = yield* ask("/api/skills/executions", { cookie, body: { skillName, apiKeyId: id } })
+      assert.deepStrictEqual([refused.status, Management.at(refused.json, "error", "code")], [503, "SKILLS_DISABLED"], skillName)
+    }
     assert.strictEqual(Management.at((yield* ask("/api/skills", { cookie })).json, "total"), 1)
     assert.strictEqual(Management.at((yield* ask("/api/skills/executions", { cookie })).json, "total"), 0)
   }))
