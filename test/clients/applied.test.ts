@@ -72,9 +72,7 @@ describe.skipIf(!areInstalled())("coding agents that the gateway configured", ()
   const prepared = (agent: Agent, prepare: (url: string, prompt: string) => Promise<Prepared>): Agent => ({ ...agent, prepare: ({ url }, prompt) => prepare(url, prompt) })
 
   const works = async (agent: Agent, face: FormatName, home: string, kind: string, prepare: (url: string, model: string, prompt: string) => Promise<Prepared>) => {
-    const standing = familyOf(face)
-    // Qwen Code sends max_tokens, which the newest models of the family's first vendor refuse.
-    const family = agent === qwen ? { ...standing, stem: standing.thinker } : standing
+    const family = familyOf(face)
     const note = path.join(home, "work", "note.txt")
     const thoughts = face === "generateContent" ? { reasoning: "A note is to be written." } : {}
     const model = await matrix.model(family, face, `${agent.name.replace(/\W/g, "").toLowerCase()}-${kind}`, { toolCalls: [agent.write(note, "lighthouse\n")], ...thoughts }, { text: "The note is written, captain." })

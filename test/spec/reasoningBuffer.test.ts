@@ -44,6 +44,10 @@ describe("room for thoughts beside the client's cap", () => {
     expect((await chat("tight", thinking, { max_completion_tokens: 100 }))["max_completion_tokens"]).toBe(100)
   })
 
+  it("is given to a cap that an older client names", async () => {
+    expect(await chat("roomy", thinking, { max_tokens: 100 })).toEqual({ model: thinking, messages, max_completion_tokens: 4_196 })
+  })
+
   it("never passes what the model can say, and never narrows", () => {
     expect(ReasoningBuffer.widened(100, 2_000)).toBe(2_000)
     expect(ReasoningBuffer.widened(100, 50)).toBe(100)
@@ -55,5 +59,34 @@ describe("room for thoughts beside the client's cap", () => {
     expect(ReasoningBuffer.ofBody("local-model-server", { options: { num_predict: -1 } }, null)).toEqual({ options: { num_predict: -1 } })
     expect(ReasoningBuffer.ofBody("responses", { max_output_tokens: 10 }, null)).toEqual({ max_output_tokens: 4_106 })
     expect(ReasoningBuffer.ofBody("generateContent", { contents: [] }, null)).toEqual({ contents: [] })
+  })
+})
+
+describe("a cap by its older name, max_tokens", () => {
+  const send = async (body: string) => {
+    const reply = await Http.send(lab.gateway.url, { path: "/v1/chat/completions", body: Buffer.from(body) })
+    expect(reply.status, reply.text).toBe(200)
+    return (await lab.sim.entries({ model: thinking })).at(-1)
+  }
+  const said = JSON.stringify(messages)
+
+  it("is renamed for models that refuse it, whole and streamed, and every other byte stays", async () => {
+    const forwarded = `{"seed":7.0,   "max_completion_tokens":90,"model":"${thinking}","messages":${said}}`
+    expect(await send(`{"seed":7.0,   "max_tokens" : 90,"model":"openai/${thinking}","messages":${said}}`))
+      .toMatchObject({ body: JSON.parse(forwarded) as object, bodyBytes: forwarded.length })
+    const stream = await Http.send(lab.gateway.url, { path: "/v1/chat/completions", body: { model: `openai/${thinking}`, messages, max_tokens: 90, stream: true } })
+    expect([stream.status, stream.text.includes("[DONE]")]).toEqual([200, true])
+    expect(await told(thinking)).toEqual({ model: thinking, messages, max_completion_tokens: 90, stream: true, stream_options: { include_usage: true } })
+  })
+
+  it("is renamed where its name is written with escapes", async () => {
+    const sent = await send(`{"model":"openai/${thinking}","messages":${said},"max_t\\u006fkens":90}`)
+    expect(sent?.body).toEqual({ model: thinking, messages, max_completion_tokens: 90 })
+  })
+
+  it("stays for other models, and where both names are said the upstream refuses it in its own words", async () => {
+    expect((await chat(`openai/${plain}`, plain, { max_tokens: 90 }))["max_tokens"]).toBe(90)
+    const both = await Http.send(lab.gateway.url, { path: "/v1/chat/completions", body: { model: `openai/${thinking}`, messages, max_tokens: 90, max_completion_tokens: 90 } })
+    expect([both.status, both.text]).toEqual([400, expect.stringContaining("'max_tokens' is not supported with this model")])
   })
 })

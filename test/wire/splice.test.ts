@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { edit, remove } from "#src/wire/json/splice.ts"
+import { type Edit, edit, remove } from "#src/wire/json/splice.ts"
 
-const apply = (text: string, edits: ReadonlyArray<{ key: string; value: string }>) => {
+const apply = (text: string, edits: ReadonlyArray<Edit>) => {
   const spliced = edit(Buffer.from(text), JSON.parse(text) as Record<string, unknown>, edits)
   return spliced === null ? null : spliced.toString()
 }
@@ -30,6 +30,17 @@ describe("splice", () => {
 
   it("gives up on a key that is written with escapes", () => {
     expect(apply('{"mod\\u0065l":"sim/echo"}', [{ key: "model", value: '"echo"' }])).toBeNull()
+  })
+
+  it.each([
+    ['{ "limit" : 1.0, "b":{"limit":1}}', '{ "cap":2, "b":{"limit":1}}'], ['{"limit":1,"a":"limit","limit":3}', '{"cap":2,"a":"limit","cap":2}'],
+    ['{"a":{"limit":1}}', '{"cap":2,"a":{"limit":1}}'], ['{"lim\\u0069t":1}', '{"cap":2}']
+  ])("renames a member: %s becomes %s", (text, left) => {
+    expect(apply(text, [{ key: "limit", as: "cap", value: "2" }])).toBe(left)
+  })
+
+  it("renames beside other edits, in the order of the bytes", () => {
+    expect(apply('{"limit":1,"model":"p/m","x":1.0}', [{ key: "model", value: '"m"' }, { key: "limit", as: "cap", value: "1" }])).toBe('{"cap":1,"model":"m","x":1.0}')
   })
 
   const json = Schema.Record(Schema.String, Schema.Json)

@@ -21,9 +21,12 @@ export const repeatedOf = (name: FormatName, { names, parsed }: Prompt): Readonl
   return names === null ? said : { ...said, ...names }
 }
 
-/** Written anew, with the edits. */
+/** Written anew, with the edits. A member whose name changes is left out under its own (`undefined` is not written). */
 export const jsonOf = (body: Readonly<Record<string, unknown>>, edits: ReadonlyArray<Splice.Edit>): Buffer =>
-  Buffer.from(JSON.stringify({ ...body, ...Object.fromEntries(edits.map((e) => [e.key, JSON.parse(e.value) as unknown])) }))
+  Buffer.from(JSON.stringify({
+    ...body,
+    ...Object.fromEntries(edits.flatMap(({ as, key, value }) => [...as === undefined ? [] : [[key, undefined]], [as ?? key, JSON.parse(value) as unknown]]))
+  }))
 
 /** What the target's provider needs beyond its format, then what operators' rules say; nearly every target needs nothing. */
 export const ruled = ({ bodyRules, payload }: Target, body: Uint8Array | PublicError): Uint8Array | PublicError => {

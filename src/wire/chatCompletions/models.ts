@@ -43,9 +43,16 @@ const strict = /^(?:open-|labs-)?(?:mistral|magistral|ministral|codestral|devstr
 const wanting = /deepseek-(?:v(?:3[.p]2|[4-9])|chat|reasoner|flash|pro)|kimi-(?:k2[.p][5-9]|k[3-9]|k2-thinking|thinking|latest|for-coding)|mimo-v[2-9]/
 const thinkers = /deepseek|kimi|glm-|minimax|qwen|qwq|thinking|reason|mimo|ernie|hunyuan/
 
+const nameOf = (model: string): string => {
+  const id = model.toLowerCase()
+  return id.slice(id.lastIndexOf("/") + 1)
+}
+
+/** Its vendor refuses `max_tokens`, in which thoughts would not count, and takes `max_completion_tokens`. */
+export const wantsNewLimit = (model: string): boolean => openaiReasoning.test(nameOf(model))
+
 export const abilitiesOf = (traits: TargetTraits): Abilities => {
-  const id = traits.model.toLowerCase()
-  const name = id.slice(id.lastIndexOf("/") + 1)
+  const name = nameOf(traits.model)
   const isOpenai = openai.test(name)
   const isReasoning = openaiReasoning.test(name) && !name.includes("-chat")
   return {
@@ -58,7 +65,7 @@ export const abilitiesOf = (traits: TargetTraits): Abilities => {
     wantsReasoning: wantsReasoning(traits.model),
     freeform: openaiFreeform.test(name),
     callsOfNine: strict.test(name),
-    strict: strict.test(id),
+    strict: strict.test(traits.model.toLowerCase()),
     cacheControl: name.includes("claude")
   }
 }
@@ -71,8 +78,7 @@ const keptModels = 1_000
 export const wantsReasoning = (model: string): boolean => {
   const said = known.get(model)
   if (said !== undefined) return said
-  const id = model.toLowerCase()
-  const wants = wanting.test(id.slice(id.lastIndexOf("/") + 1))
+  const wants = wanting.test(nameOf(model))
   if (known.size < keptModels) known.set(model, wants)
   return wants
 }

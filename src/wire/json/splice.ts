@@ -27,6 +27,8 @@ export interface Edit {
   readonly key: string
   /** JSON text of the new value. */
   readonly value: string
+  /** The member's new name; absent: it keeps its own. */
+  readonly as?: string
 }
 
 /**
@@ -38,19 +40,20 @@ export const edit = (body: Buffer, parsed: Readonly<Record<string, unknown>>, ed
   const sole = edits[0]
   if (edits.length === 1 && sole !== undefined && Object.hasOwn(parsed, sole.key)) {
     // Most requests change their model and nothing else: no lists and ranges.
-    const start = soleString(body, sole.key, parsed[sole.key])
+    const start = sole.as === undefined ? soleString(body, sole.key, parsed[sole.key]) : -1
     if (start !== -1) return between(body, start, endOfString(body, start), sole.value)
   }
   const changes: Array<{ readonly range: Range; readonly text: string }> = []
   let inserted = ""
-  for (const { key, value } of edits) {
+  for (const { as, key, value } of edits) {
     if (!Object.hasOwn(parsed, key)) {
-      inserted += `${JSON.stringify(key)}:${value},`
+      inserted += `${JSON.stringify(as ?? key)}:${value},`
       continue
     }
-    const ranges = rangesOf(body, key, parsed[key])
+    const ranges = as === undefined ? rangesOf(body, key, parsed[key]) : wholeMembers(body, key)
     if (ranges.length === 0) return null
-    for (const range of ranges) changes.push({ range, text: value })
+    const text = as === undefined ? value : `${JSON.stringify(as)}:${value}`
+    for (const range of ranges) changes.push({ range, text })
   }
   changes.sort((a, b) => a.range.start - b.range.start)
   const parts: Array<Buffer> = []
@@ -112,6 +115,10 @@ const rangesOf = (body: Buffer, key: string, value: unknown): ReadonlyArray<Rang
   if (start !== -1) return [{ start, end: endOfString(body, start) }]
   return body.indexOf(needleOf(key)) === -1 ? [] : scanTopLevel(body, key)
 }
+
+/** Keys and values of the member, every occurrence of it. */
+const wholeMembers = (body: Buffer, key: string): ReadonlyArray<Range> =>
+  scanTopLevel(body, key).map(({ end, keyStart }) => ({ start: keyStart, end }))
 
 /** Where this text is the value of the key, whose bytes occur once; -1 when that cannot be said. */
 const soleString = (body: Buffer, key: string, value: unknown): number => {
