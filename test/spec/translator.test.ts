@@ -115,6 +115,14 @@ describe("send", () => {
     expect(contentOf(streamed.body)).not.toBe("")
   })
 
+  it("gives up an answer of more than 16 MiB, whole and streamed, and holds none of it", async () => {
+    await lab.sim.rule({ match: { model: "endless" }, script: { answer: "tokens", tokens: 20, tokenSize: 1_000_000, burst: "all" } })
+    for (const stream of [false, true]) {
+      expect(await ask("send", { body: { ...chat, model: "lab/endless", stream } })).toMatchObject({ status: 502, truncated: false, body: { error: { code: "answer_too_large" } } })
+    }
+    expect((await ask<{ readonly status: number }>("send", { body: { ...chat, model: "lab/sent" } })).status).toBe(200)
+  })
+
   it("tells an upstream's or the gateway's refusal as it is, and needs a model", async () => {
     expect(await ask("send", { body: { ...chat, model: "nobody/m" } })).toMatchObject({ status: expect.any(Number), body: { error: expect.any(Object) } })
     const { model: _, ...bare } = chat

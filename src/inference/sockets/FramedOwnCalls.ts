@@ -6,6 +6,14 @@ import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import { FramedExchange } from "#src/platform/server/sockets/FramedExchange.ts"
 
 const broken: OwnAnswer = { status: 502, body: "" }
+
+/** Longest answer that is held in memory, bytes: pages of search results and vectors are far below it. */
+const LONGEST = 16 * 1_048_576
+const tooLong: OwnAnswer = {
+  status: 502,
+  body: JSON.stringify({ error: { code: "answer_too_large", message: `The answer is longer than ${LONGEST} bytes, which is the most that the gateway reads of an answer for itself.` } })
+}
+
 const nothingPending = (): number => 0
 
 export const layer = Layer.effect(OwnCalls, Effect.gen(function*() {
@@ -13,7 +21,7 @@ export const layer = Layer.effect(OwnCalls, Effect.gen(function*() {
   return OwnCalls.of({
     ask: ({ address, body, keyHash, path }) => Effect.callback<OwnAnswer>((resume) => {
       const parts: Array<Buffer> = []
-      let begun = 0
+      let [begun, held] = [0, 0]
       const finish = (answer: OwnAnswer): void => resume(Effect.succeed(answer))
       const exchange = new FramedExchange(
         { method: "POST", path, query: "", headers: ["content-type", "application/json"], peerAddress: address, remoteAddress: address, actsAs: { keyHash } },
@@ -23,11 +31,19 @@ export const layer = Layer.effect(OwnCalls, Effect.gen(function*() {
             begun = status
           },
           bytes: (chunk) => {
+            held += chunk.length
+            if (held > LONGEST) {
+              parts.length = 0
+              finish(tooLong)
+              // The writer is in the middle of its work: it hears of it afterwards, as of a client that leaves.
+              queueMicrotask(() => exchange.abort("client-closed"))
+              return false
+            }
             parts.push(Buffer.from(chunk))
             return true
           },
           end: () => finish({ status: begun, body: Buffer.concat(parts).toString("utf8") }),
-          whole: (status, _headers, bytes) => finish({ status, body: Buffer.from(bytes).toString("utf8") }),
+          whole: (status, _headers, bytes) => finish(bytes.length > LONGEST ? tooLong : { status, body: Buffer.from(bytes).toString("utf8") }),
           cut: () => finish(broken)
         },
         frontEnd.heldBodies, nothingPending
