@@ -46,7 +46,8 @@ const described = (operation: JsonObject, access: AccessRule | null, definitions
       : [status, response]))
   return {
     ...operation,
-    description: `${String(operation["description"] ?? operation["summary"])}. ${callers(access)}${paged(operation)}`.replace("..", "."),
+    // Viewers show the summary above it.
+    description: `${operation["description"] === undefined ? "" : `${String(operation["description"])}. `}${callers(access)}${paged(operation)}`.replace("..", "."),
     ...(body["content"] === undefined ? {} : { requestBody: { ...body, content: withExample(member(body, "content"), definitions) } }),
     responses
   }
