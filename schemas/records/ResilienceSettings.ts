@@ -51,7 +51,7 @@ export const ResilienceChange = Schema.Struct({
     maxWaitMs: opt(int(0, 600_000)),
     executionMaxWaitMs: opt(int(0, 3_600_000)),
     maxQueueDepth: opt(int(0, 100_000))
-  })),
+  }).annotate({ identifier: "RequestQueue" })),
   connectionCooldown: opt(perProfile(Cooldown)),
   providerBreaker: opt(perProfile(Breaker)),
   waitForCooldown: opt(Schema.Struct({

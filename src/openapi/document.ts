@@ -9,7 +9,7 @@ import * as Batches from "./batches.ts"
 import * as Files from "./files.ts"
 import * as Inference from "./inference.ts"
 import { isObject, type Json, type JsonObject, member } from "./json.ts"
-import { sharedErrors } from "./operation.ts"
+import { sharedAnswers, sharedErrors } from "./operation.ts"
 import { ownErrors } from "./responses.ts"
 import { tidied, typedQueries } from "./schemas.ts"
 
@@ -53,6 +53,19 @@ const described = (operation: JsonObject, access: AccessRule | null, definitions
   }
 }
 
+/** Who calls nearly every management operation: said once for the whole document; an operation that says nothing has it. */
+const usualSecurity = [{ session: [] }, { bearer: [] }, { localToken: [] }]
+const usualText = JSON.stringify(usualSecurity)
+const doneText = JSON.stringify(sharedAnswers["Done"])
+
+/** Without what the document says once for all. */
+const shared = ({ security, ...operation }: JsonObject): JsonObject => ({
+  ...operation,
+  ...(security === undefined || JSON.stringify(security) === usualText ? {} : { security }),
+  responses: Object.fromEntries(Object.entries(member(operation, "responses")).map(([status, response]) =>
+    [status, JSON.stringify(response) === doneText ? { $ref: "#/components/responses/Done" } : response]))
+})
+
 const sorted = (paths: JsonObject): JsonObject => Object.fromEntries(Object.entries(paths).sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0))
 
 /** The shared responses that an operation refers to; a component that no operation uses is an error for linters. */
@@ -73,7 +86,7 @@ export const document = (): JsonObject => {
   }
   for (const route of routes) {
     const operation = described(member(member(member(management, "paths"), pathOf(route)), route.method.toLowerCase()), route.access, schemas)
-    put(pathOf(route), route.method, Batches.overlaid(route.method, route.path, Files.overlaid(route.method, route.path, operation)))
+    put(pathOf(route), route.method, shared(Batches.overlaid(route.method, route.path, Files.overlaid(route.method, route.path, operation))))
   }
   for (const route of inferenceRoutes) {
     const operation = Inference.operationOf(route.method, route.path)
@@ -92,10 +105,11 @@ export const document = (): JsonObject => {
     },
     servers: [{ url: "http://127.0.0.1:20128", description: "The default address" }],
     tags: [...Inference.tagsOfInference, ...(Array.isArray(management["tags"]) ? management["tags"] as ReadonlyArray<Json> : [])],
+    security: usualSecurity,
     paths: sorted(paths),
     components: {
       schemas,
-      responses: { ...member(components, "responses"), ...usedOf(sharedErrors, paths) },
+      responses: { ...member(components, "responses"), ...sharedAnswers, ...usedOf(sharedErrors, paths) },
       securitySchemes: {
         apiKey: { type: "http", scheme: "bearer", description: "An API key of this gateway; also `x-api-key`, `x-goog-api-key`, or the query parameter `key`." },
         ...member(components, "securitySchemes")

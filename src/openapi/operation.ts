@@ -32,6 +32,19 @@ const responseName = (status: number | string, schema: ErrorSchema): string => `
 export const sharedErrors: JsonObject = Object.fromEntries(errorSchemas.flatMap((schema) => Object.entries(failures).map(([status, description]) =>
   [responseName(status, schema), { description, content: { "application/json": { schema: ref(schema) } } }])))
 
+/** Answers that say no more than that it was done. */
+export const sharedAnswers: JsonObject = {
+  Done: {
+    description: "Success",
+    content: {
+      "application/json": {
+        schema: { type: "object", properties: { success: { type: "boolean", enum: [true] } }, required: ["success"], additionalProperties: false },
+        example: { success: true }
+      }
+    }
+  }
+}
+
 /** References to the shared response of each status. */
 export const errors = (statuses: ReadonlyArray<Failure>, schema: ErrorSchema): JsonObject =>
   Object.fromEntries(statuses.map((status) => [String(status), { $ref: `#/components/responses/${responseName(status, schema)}` }]))

@@ -132,7 +132,7 @@ const Facet = Schema.Array(Schema.Struct({
   /** Name of a key or a connection; null for others, and for one that is gone. */
   label: Schema.NullOr(Schema.String),
   count: Schema.Int
-}))
+}).annotate({ identifier: "Facet" }))
 
 /** How many calls have which value. */
 export const CallFacets = Schema.Struct({
@@ -153,7 +153,7 @@ export const CallFacets = Schema.Struct({
 }).annotate({ identifier: "CallFacets" })
 export interface CallFacets extends Schema.Schema.Type<typeof CallFacets> {}
 
-const Percentiles = Schema.NullOr(Schema.Struct({ p50: Schema.Number, p95: Schema.Number, p99: Schema.Number }))
+const Percentiles = Schema.NullOr(Schema.Struct({ p50: Schema.Number, p95: Schema.Number, p99: Schema.Number }).annotate({ identifier: "Percentiles" }))
 
 /** Attempts of a stretch of time. */
 const Slice = Schema.Struct({
