@@ -30,6 +30,9 @@ export interface FileOwned extends Schema.Schema.Type<typeof FileOwned> {}
 
 const decode = Schema.decodeUnknownOption(FileOwned)
 
+/** Another gateway declared it: its address stands in place of a file. */
+export const isRemote = ({ file }: Pick<FileOwned, "file">): boolean => /^https?:\/\//.test(file)
+
 export const keyOf = (kind: RecordKind, nameOrId: string): string => `${kind}/${nameOrId}`
 
 /** The documents that can be read. */

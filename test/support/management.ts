@@ -172,7 +172,9 @@ const doubles = (dials: Dials) => Layer.mergeAll(
   Layer.succeed(IdempotencyView, { activeKeys: () => 2, windowMs: () => 5000 }),
   Layer.succeed(RoutingViews, { explain: () => Errors.make("model_not_found", "No routing here."), planned: () => Errors.make("model_not_found", "No routing here."), rehearse: () => () => Errors.make("model_not_found", "No routing here."), decision: () => null, decisions: () => [] }),
   Layer.succeed(EvalCalls, { ask: () => Effect.succeed({ text: "42", error: null, status: 200, answeredBy: "a/m", latencyMs: 1 }) }),
-  Layer.succeed(ConfigFile, { path: null, apply: Effect.succeed(null), last: () => null }),
+  Layer.succeed(ConfigFile, {
+    path: null, apply: Effect.succeed(null), last: () => null, follow: (file) => Effect.succeed({ file, at: "", error: null, entries: [] }), unfollow: Effect.succeed(0)
+  }),
   Layer.effect(Appliers, Deferred.make<Applier>()),
   Layer.succeed(OwnCalls, { ask: () => Effect.succeed({ status: 200, body: "{}" }) }),
   Layer.succeed(EvalScores, { of: () => new Map(), note: () => {} }),

@@ -25,8 +25,13 @@ interface Standing {
   readonly records: ReadonlyArray<Schema.Json>
 }
 
-/** `renew` runs before each entry. */
-export type Applier = (file: string, declared: ReadonlyArray<Declared>, renew: Effect.Effect<void, StoreError>) => Effect.Effect<ReadonlyArray<Outcome>, StoreError>
+/** What is declared and cannot be applied now. */
+type Waiting = Pick<Declared, "kind" | "name">
+
+/** `renew` runs before each entry; the records of those that wait stay as they are. */
+export type Applier = (
+  file: string, declared: ReadonlyArray<Declared>, renew: Effect.Effect<void, StoreError>, waiting?: ReadonlyArray<Waiting>
+) => Effect.Effect<ReadonlyArray<Outcome>, StoreError>
 
 export const make = Effect.gen(function*() {
   const configuration = yield* Configuration
@@ -96,14 +101,15 @@ export const make = Effect.gen(function*() {
       Effect.catchTag("ToolFailure", ({ message }) => Effect.succeed<Outcome>({ kind, name, action: "refused", message }))
     )
 
-  const apply: Applier = (file, declared, renew) => Effect.gen(function*() {
+  const apply: Applier = (file, declared, renew, waiting = []) => Effect.gen(function*() {
     const inner = innerOf({ key: null, acts: { kind: "local", file } })
     // Another process may have applied it a moment ago.
     yield* configuration.reload
     const outcomes: Array<Outcome> = []
     const connections = new Map<string, string>()
     const owned = new Map(FileOwned.read(yield* documents.list(FileOwned.KIND)).map((one) => [FileOwned.keyOf(one.kind, one.name), one]))
-    const before = [...owned.values()]
+    // What another gateway declares does not remove what a file does, nor the other way round.
+    const before = [...owned.values()].filter((one) => FileOwned.isRemote(one) === FileOwned.isRemote({ file }))
     for (const kind of kinds) {
       const wanted = declared.filter((one) => one.kind === kind.kind)
       if (wanted.length === 0) continue
@@ -118,7 +124,7 @@ export const make = Effect.gen(function*() {
       }
     }
     for (const kind of kinds.toReversed()) {
-      const still = new Set(declared.filter((one) => one.kind === kind.kind).map(({ name }) => name))
+      const still = new Set([...declared, ...waiting].filter((one) => one.kind === kind.kind).map(({ name }) => name))
       for (const gone of Plan.dropped(before.filter((one) => one.kind === kind.kind), still)) {
         yield* renew
         outcomes.push(yield* told(gone, Effect.as(drop(inner, kind, gone), "removed" as const)))

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import { type Caller, ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import { keyOf, type Owner, type RecordKind } from "#schemas/FileOwned.ts"
+import { isRemote, keyOf, type Owner, type RecordKind } from "#schemas/FileOwned.ts"
 
 type Owned = Pick<Snapshot, "fileOwned">
 
@@ -17,7 +17,7 @@ export const refuseOwned = ({ fileOwned }: Owned, kind: RecordKind, id: string):
     const owned = fileOwned.get(keyOf(kind, id))
     if (owned === undefined || isFile(caller)) return Effect.void
     return Effect.fail(Refusal.conflict(
-      `The ${kind} '${owned.name}' is declared in ${owned.file}. Change it there, then send the gateway SIGHUP or start it again.`,
+      `The ${kind} '${owned.name}' is declared in ${owned.file}. Change it there, then ${isRemote(owned) ? "synchronise this gateway (POST /api/sync/cloud)" : "send the gateway SIGHUP or start it again"}.`,
       { code: "owned_by_file" }
     ))
   })

@@ -36,6 +36,13 @@ export class ConfigFile extends Context.Service<ConfigFile, {
   readonly path: string | null
   /** Reads and applies it; does nothing without one. An entry that the gateway refuses is in the report, and does not stop the others. */
   readonly apply: Effect.Effect<Report | null, ConfigFileError>
+  /**
+   * Applies what another gateway declares, which stands at `address`: an http(s) URL. Entries that this gateway may not take, or lacks
+   * variables for, are in the report as refused. Fails where a file of its own declares the records.
+   */
+  readonly follow: (address: string, config: Readonly<Record<string, Schema.Json>>) => Effect.Effect<Report, ConfigFileError>
+  /** What other gateways declared stays, and may be changed here again; answers how many records. */
+  readonly unfollow: Effect.Effect<number, ConfigFileError>
   /** The newest report of this process. */
   readonly last: () => Report | null
 }>()("gateway/features/configFile/ConfigFile") {}
