@@ -5,7 +5,7 @@ import type { Target } from "#actors/request/ports/Target.ts"
 const MASK = "[redacted]"
 
 /** Keys by the vendors' prefixes, and what follows `Bearer`. */
-const secretLike = /\b(?:sk|pk|gsk|xai|key|gwa_live)[-_][A-Za-z0-9_*.-]{6,}|\bAIza[A-Za-z0-9_-]{10,}|Bearer\s+\S+/g
+const secretLike = /\b(?:sk|pk|gsk|xai|key|gwa_live|gwa_sync)[-_][A-Za-z0-9_*.-]{6,}|\bAIza[A-Za-z0-9_-]{10,}|Bearer\s+\S+/g
 /** Words with a hyphen stay: a key has a digit or a star in it. */
 const isSecret = (run: string): boolean => /[0-9*]/.test(run) || /^(?:AIza|Bearer)/.test(run)
 /** A key with its middle left out, as vendors quote it. */

@@ -2,7 +2,7 @@
 import type { Issue } from "./IssueTracker.ts"
 import type { IssueReport } from "./api.ts"
 
-const secretLike = /\b(?:sk|gsk|xai|pk|rk|ghp|gho|ghs|github_pat|gwa_live|AIza|Bearer|Basic)[-_ ]?[\w+/=.*-]{8,}|eyJ[\w-]+(?:\.[\w-]*){0,2}/g
+const secretLike = /\b(?:sk|gsk|xai|pk|rk|ghp|gho|ghs|github_pat|gwa_live|gwa_sync|AIza|Bearer|Basic)[-_ ]?[\w+/=.*-]{8,}|eyJ[\w-]+(?:\.[\w-]*){0,2}/g
 
 const clean = (text: string): string => text.replaceAll(secretLike, "[redacted]")
 
