@@ -147,6 +147,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/taskRouting": feature("taskRouting", ["settings"]),
   "src/features/thinkingBudget": feature("thinkingBudget", ["settings"]),
   "src/features/signatures": feature("signatures"),
+  "src/features/sync": feature("sync", ["configFile", "providers"]),
   "src/features/tokens": feature("tokens"),
   "src/features/translator": feature("translator"),
   "src/features/usage": feature("usage", ["quotas", "sessions"]),

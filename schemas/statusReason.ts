@@ -61,6 +61,9 @@ export const of = (status: number): StatusReason =>
 /** 2xx. */
 export const isOk = (status: number): boolean => status >= 200 && status < 300
 
+/** 304: what was asked for is still as the caller knows it. */
+export const isUnchanged = (status: number): boolean => status === 304
+
 /** The lowest status of an error. */
 export const FIRST_ERROR = 400
 

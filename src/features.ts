@@ -49,6 +49,7 @@ import { settings } from "#src/features/settings/feature.ts"
 import { signatures } from "#src/features/signatures/feature.ts"
 import { skills } from "#src/features/skills/feature.ts"
 import { agentSkills } from "#src/features/agentSkills/feature.ts"
+import { sync } from "#src/features/sync/feature.ts"
 import { systemPrompt } from "#src/features/systemPrompt/feature.ts"
 import { taskRouting } from "#src/features/taskRouting/feature.ts"
 import { thinkingBudget } from "#src/features/thinkingBudget/feature.ts"
@@ -60,5 +61,5 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 export const features = [
   auth, oidc, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, payloadRules, taskRouting, compression, addresses, proxies, guardrails, flags,
   limits, usage, bodies, quotas, health, capabilities, nodes, resilience, drills, routing, evals, assessment, cache, webhooks, compliance, leases, sessions,
-  signatures, reasoning, memory, live, responses, mcp, mcpServers, skills, agentSkills, a2a, files, batches, search, cliTools, cloudAgents, configFile, backups, database, purges, docs, translator, dashboard
+  signatures, reasoning, memory, live, responses, mcp, mcpServers, skills, agentSkills, a2a, files, batches, search, cliTools, cloudAgents, configFile, sync, backups, database, purges, docs, translator, dashboard
 ] as const

@@ -44,6 +44,7 @@ describe("a status", () => {
     const all = Array.from({ length: 600 }, (_, status) => status)
     const those = (is: (status: number) => boolean) => all.filter(is)
     expect(those(StatusReason.isOk)).toEqual(all.slice(200, 300))
+    expect(those(StatusReason.isUnchanged)).toEqual([304])
     expect(those(StatusReason.isRefusal)).toEqual(all.slice(400, 500))
     expect(those(StatusReason.isServers)).toEqual(all.slice(500))
     expect(those(StatusReason.isPassing)).toEqual([429, ...all.slice(500)])

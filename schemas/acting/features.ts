@@ -14,7 +14,6 @@ export const features = {
   agents: feature("Profiles of CLI tools", "Coding agents on the gateway's machine are found and configured when they are asked for; no profile is written by itself."),
   aggregatorBalance: feature("Balances of aggregator nodes", "No balance is read."),
   backgroundTasks: feature("Switches of background work", "Sweeps run in the gateway's processes; GATEWAY_DISABLE_BACKGROUND_SERVICES stops them."),
-  cloudSync: feature("Cloud synchronisation", "Nodes share records through Postgres; nothing is synchronised elsewhere.", "/api/sync/cloud", "/api/cloud/auth"),
   compression: feature("Further engines of compression", "No engine asks a model, keeps a share of the window free (headroom) or stores what it left out (ccr), and there are no filters of an operator's own. Older files, searches and failures stay whole.", "/api/context/rtk/raw-output/{id}"),
   connectionGroups: feature("Groups and quota shares of connections", "Connections are chosen within their provider; groups, quota shares and orders across providers have no effect."),
   dashboard: feature("Preferences of the dashboard", "The dashboard keeps none on the gateway: its theme and its switched off keys are cookies of the browser."),

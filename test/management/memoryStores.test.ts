@@ -4,6 +4,7 @@ import * as AuditStore from "#test/suites/AuditStore.suite.ts"
 import * as BatchStore from "#test/suites/BatchStore.suite.ts"
 import * as BodyStore from "#test/suites/BodyStore.suite.ts"
 import * as CloudTaskStore from "#test/suites/CloudTaskStore.suite.ts"
+import * as SyncTokenStore from "#test/suites/SyncTokenStore.suite.ts"
 import * as ComboMappingStore from "#test/suites/ComboMappingStore.suite.ts"
 import * as ComboStore from "#test/suites/ComboStore.suite.ts"
 import * as ConnectionStore from "#test/suites/ConnectionStore.suite.ts"
@@ -16,6 +17,7 @@ import * as QuotaStore from "#test/suites/QuotaStore.suite.ts"
 import * as ResponseCacheStore from "#test/suites/ResponseCacheStore.suite.ts"
 import * as A2aTaskStore from "#test/suites/A2aTaskStore.suite.ts"
 import * as MemoryCloudTasks from "#test/support/memoryCloudTasks.ts"
+import * as MemorySyncTokens from "#test/support/memorySyncTokens.ts"
 import * as MemoryA2a from "#test/support/memoryA2a.ts"
 import * as MemoryBatches from "#test/support/memoryBatches.ts"
 import * as MemoryBodies from "#test/support/memoryBodies.ts"
@@ -40,5 +42,6 @@ QuotaStore.suite("memory", MemoryStores.quotas)
 ResponseCacheStore.suite("memory", MemoryResponseCache.layer)
 A2aTaskStore.suite("memory", MemoryA2a.storeLayer)
 CloudTaskStore.suite("memory", MemoryCloudTasks.layer)
+SyncTokenStore.suite("memory", MemorySyncTokens.layer)
 SessionStore.suite("memory", MemoryStores.sessions)
 UsageStatistics.suite("memory", MemoryStores.usage)

@@ -23,10 +23,11 @@ interface Credential {
 /** Bodies that pass the schemas of the client surface; elsewhere an empty one is refused after the rights were asked. */
 const bodies: Readonly<Record<string, unknown>> = {
   "POST /api/v1/registered-keys": { name: "x" }, "POST /v1/issues/report": { title: "x" },
+  "POST /api/cloud/model/resolve": { alias: "no/such-model" },
   "POST /v1/batches": { input_file_id: "file-none", endpoint: "/v1/chat/completions", completion_window: "24h" }
 }
 /** Their own words decide, or they would end the test's own session or process. */
-const apart = new Set(["/api/auth/logout", "/api/auth/login", "/api/cli/connect", "/api/usage/self-usage", "/docs"])
+const apart = new Set(["/api/auth/logout", "/api/auth/login", "/api/cli/connect", "/api/usage/self-usage", "/api/sync/bundle", "/docs"])
 const ending = new Set(["/api/shutdown", "/api/restart"])
 
 const tokenRank = { read: 1, write: 2, admin: 3 } as const

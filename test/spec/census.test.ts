@@ -103,6 +103,7 @@ describe("the census of upstream calls", () => {
       "src/platform/upstream/egress/ControlCalls.ts": "stands in front of the port Upstream for the two below",
       "src/features/oauth/tokens/tokenEndpoint.ts": "tokens of connections, from a vendor's sign-in server",
       "src/features/cloudAgents/AgentCalls.ts": "tasks of cloud agents, at an operator's word; vendors bill them, and no row counts them",
+      "src/features/sync/cloud/BundleCalls.ts": "the bundle of the gateway that the operator follows",
       "src/features/oidc/IssuerCalls.ts": "sign-ins to the gateway itself, at the operator's issuer",
       "src/features/providers/probe/UpstreamProviderProbe.ts": "an operator's check of a connection: its list of models, or one token where there is none",
       "src/features/proxies/ProxyTest.ts": "an operator's test of a proxy, to the service that GATEWAY_PUBLIC_IP_URL names",

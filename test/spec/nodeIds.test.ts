@@ -20,6 +20,7 @@ let sim: Sim
 let sink: Sink
 let nodeId = ""
 let admin = ""
+let syncToken = ""
 /** What a client read whose token limit for the node was used up. */
 let refused = ""
 let streaming: Http.Opened | undefined
@@ -86,6 +87,7 @@ beforeAll(async () => {
   const connection = made.connection.id
   const key = await operator.createKey("all rights", { scopes: ["manage", "admin", "self:account-quota"], allowUsageCommand: true })
   admin = key.key
+  syncToken = (await post<{ token: string }>("/api/sync/tokens", { name: "reads" })).token
   const memory = await post<{ id: string }>("/api/memory", { key: "k", content: "c" })
   const { server } = await post<{ server: { id: string } }>("/api/mcp/servers", { name: "tools", url: `${sim.url}/mcp`, enabled: false })
   const skill = await post<{ id: string }>("/api/skills/install", { name: "adder", handlerCode: "return input.a + input.b" })
@@ -166,9 +168,10 @@ afterAll(async () => {
   await sink.close()
 })
 
-const read = (at: string): Promise<Http.Reply> => at.startsWith("/api/") && !at.includes("self-usage")
+const ownCredential = (at: string): string => at === "/api/sync/bundle" ? syncToken : admin
+const read = (at: string): Promise<Http.Reply> => at.startsWith("/api/") && !at.includes("self-usage") && at !== "/api/sync/bundle"
   ? gateway.operator.raw("GET", at)
-  : Http.send(gateway.url, { method: "GET", path: at, headers: { authorization: `Bearer ${admin}` } })
+  : Http.send(gateway.url, { method: "GET", path: at, headers: { authorization: `Bearer ${ownCredential(at)}` } })
 
 /** Without the members that are allowed to hold the id. */
 const without = (text: string, member: string): string =>

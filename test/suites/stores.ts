@@ -32,6 +32,7 @@ import * as SearchStatisticsStore from "./SearchStatisticsStore.suite.ts"
 import * as SessionStore from "./SessionStore.suite.ts"
 import * as SkillExecutionStore from "./SkillExecutionStore.suite.ts"
 import * as SkillStore from "./SkillStore.suite.ts"
+import * as SyncTokenStore from "./SyncTokenStore.suite.ts"
 import * as UsageCalls from "./UsageCalls.suite.ts"
 import * as UsageStatistics from "./UsageStatistics.suite.ts"
 import * as UsageStore from "./UsageStore.suite.ts"
@@ -70,6 +71,7 @@ export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => 
   SessionStore.suite(name, layer())
   SkillExecutionStore.suite(name, layer())
   SkillStore.suite(name, layer())
+  SyncTokenStore.suite(name, layer())
   UsageCalls.suite(name, layer())
   UsageStatistics.suite(name, layer())
   UsageStore.suite(name, layer())

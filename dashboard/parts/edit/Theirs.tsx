@@ -55,7 +55,7 @@ export const isOwned = ({ owner }: { readonly owner: "file" | "database" }): boo
 
 const Lock = () => {
   const file = useRead("GET /api/config-file").data?.file ?? null
-  return <span className="tag nowrap" title={file === null ? "Declared in the configuration file" : `Declared in ${file}`}><Icon name="leases" size={14} /> in {file === null ? "the configuration file" : file.split("/").at(-1)}</span>
+  return <span className="tag nowrap" title={file === null ? "Declared in the configuration file, or by the gateway that this one follows" : `Declared in ${file}`}><Icon name="leases" size={14} /> in {file === null ? "the configuration file" : file.split("/").at(-1)}</span>
 }
 
 /** Says where a record is declared. */
@@ -66,7 +66,7 @@ export const SaveOrCopy = ({ body, children, name, owner, section }: {
   readonly owner: "file" | "database"; readonly section: string; readonly name: string; readonly body: object | null; readonly children: ReactNode
 }) => owner === "database" ? children : (
   <>
-    <span className="small muted wrap">The configuration file declares it. Write this there, then send the gateway SIGHUP.</span>
+    <span className="small muted wrap">The configuration file declares it, or the gateway that this one follows. Write this there, then apply it here.</span>
     <CopyButton value={`${section}:\n  ${JSON.stringify(name)}: ${JSON.stringify(body ?? {})}\n`}>Copy as YAML</CopyButton>
   </>
 )

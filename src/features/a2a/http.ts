@@ -56,8 +56,12 @@ export const layer = HttpApiBuilder.group(Surface.make(A2aGroup), "a2a", Effect.
   const counts = yield* Effect.cachedWithTTL(Effect.orElseSucceed(store.counts, () => null), COUNT_EVERY)
 
   const isEnabled = (): boolean => configuration.current().settings.get("a2aEnabled") === true
+  const ownAddress = (): string | null => {
+    const url = configuration.current().settings.get("baseUrl")
+    return typeof url === "string" && url !== "" ? url.replace(/\/+$/, "") : null
+  }
   const baseOf = (request: HttpServerRequest.HttpServerRequest): string =>
-    options.publicUrl ?? `${Origin.isSecure(request.protocol, request.headers) ? "https" : "http"}://${request.headers["host"] ?? "localhost"}`
+    options.publicUrl ?? ownAddress() ?? `${Origin.isSecure(request.protocol, request.headers) ? "https" : "http"}://${request.headers["host"] ?? "localhost"}`
 
   const desk = Effect.map(admit, (caller) => Desk.make(tasks, services, caller, () => false))
   const unknown = (id: string) => Refusal.notFound(`There is no task '${id.slice(0, Desk.LONGEST_ID)}'`)

@@ -39,6 +39,7 @@ export const tables: Readonly<Record<string, TableRule>> = {
   documents: replaced("kind", "key"),
   api_keys: replaced("id"),
   access_tokens: replaced("id"),
+  sync_tokens: replaced("id"),
   combos: replaced("id"),
   combo_mappings: replaced("id"),
   budgets: replaced("api_key_id"),
@@ -96,6 +97,6 @@ export const replacedTables = named("replaced")
 export const mergedTables = named("merged")
 
 /** Kinds of documents that are the state of this gateway, and neither backed up nor replaced. */
-export const stateKinds = ["backup-schedule", "breaker", "cluster", "config-file-turn", "files", "quota-told"] as const
+export const stateKinds = ["backup-schedule", "breaker", "cloud-sync", "cluster", "config-file-turn", "files", "quota-told"] as const
 /** Kinds of documents that a restore adds where there is none, and never replaces: the password of those who operate the gateway now. */
 export const keptKinds = ["password"] as const

@@ -19,6 +19,8 @@ const flag = opt(Schema.Boolean)
 const words = opt(listOf(text(1, 200), 500))
 const nullableText = (maximum: number) => opt(Schema.NullOr(text(0, maximum)))
 
+const webAddress = opt(Schema.NullOr(text(0, 500).check(Schema.makeFilter((url: string) => url === "" || /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/.test(url) || "an http or https URL"))))
+
 /** Settings an operator may store, each with its range. */
 export const SettingsInput = Schema.Struct({
   requireLogin: flag,
@@ -29,8 +31,10 @@ export const SettingsInput = Schema.Struct({
   /** Origins whose pages may read answers of the inference surface, and call it without a key where none is required. */
   corsOrigins: opt(Schema.NullOr(text(0, 500).check(Schema.makeFilter((list: string) =>
     Origins.parse(list) !== null || "origins such as https://chat.example.com, separated by commas; * is none")))),
-  baseUrl: nullableText(500),
-  cloudUrl: nullableText(500),
+  /** How others reach this gateway; GATEWAY_PUBLIC_URL goes before it. */
+  baseUrl: webAddress,
+  /** The gateway that this one follows. */
+  cloudUrl: webAddress,
   customLogoUrl: nullableText(500_000),
   customFaviconUrl: nullableText(500_000),
   cloudEnabled: flag,

@@ -28,6 +28,8 @@ const KIND = "setting"
 const securitySettings: ReadonlySet<string> = new Set([
   "requireLogin", "setupComplete", "bruteForceProtection", "wsAuth", "localOnlyManageScopeBypassEnabled", "localOnlyManageScopeBypassPrefixes",
   "oidcEnabled", "oidcIssuer", "oidcClientId", "oidcClientSecret", "oidcAllowedSubjects", "corsOrigins", "callLogBodies",
+  // Another gateway decides about records.
+  "baseUrl", "cloudUrl", "cloudEnabled",
   // The gateway runs their programs.
   "customAgents"
 ])

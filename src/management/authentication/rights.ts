@@ -2,6 +2,7 @@
 import type { AccessRule } from "#schemas/api/Access.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Caller } from "#schemas/api/Management.ts"
+import { isRemote } from "#schemas/FileOwned.ts"
 
 export interface Situation {
   readonly caller: Caller
@@ -65,8 +66,10 @@ export const admit = (rule: AccessRule | null, situation: Situation): Caller | R
 export const callerRank = (caller: Caller): number => {
   switch (caller.kind) {
     case "session":
-    case "local":
       return 3
+    case "local":
+      // What another gateway declares makes no key that manages, and moves no stored credential.
+      return caller.file !== undefined && isRemote({ file: caller.file }) ? 1 : 3
     case "open":
       return 1
     case "token":

@@ -1,0 +1,45 @@
+/** What a gateway hands on to another: its declarations without secrets, and the version by which they are known again. Pure. */
+import * as Crypto from "node:crypto"
+import * as Schema from "effect/Schema"
+
+type Json = Schema.Json
+
+/** Grows when the form of the bundle changes. */
+export const FORM = 1
+
+export const Bundle = Schema.Struct({
+  form: Schema.Literal(FORM),
+  /** SHA-256 of the other members, hex. */
+  version: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/)),
+  /** The sections of a configuration file; a variable stands where a secret belongs. */
+  config: Schema.Record(Schema.String, Schema.Json),
+  variables: Schema.Array(Schema.Struct({ name: Schema.String, path: Schema.String })),
+  leftOut: Schema.Array(Schema.Struct({ kind: Schema.String, name: Schema.String, why: Schema.String }))
+})
+export interface Bundle extends Schema.Schema.Type<typeof Bundle> {}
+
+/** Members by name: stores keep JSON in the order in which it was sent. */
+export const ordered = (value: Json): Json =>
+  Array.isArray(value)
+    ? value.map(ordered)
+    : typeof value === "object" && value !== null
+    ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => a < b ? -1 : 1).map(([name, member]) => [name, ordered(member)]))
+    : value
+
+const digest = (text: string): string => Crypto.hash("sha256", text, "hex")
+
+/** The same declarations make the same text, byte for byte. */
+export const make = (declared: Pick<Bundle, "config" | "variables" | "leftOut">): { readonly version: string; readonly text: string } => {
+  const { config, leftOut, variables } = declared
+  const body = ordered({ form: FORM, config, leftOut: [...leftOut], variables: [...variables] }) as Readonly<Record<string, Json>>
+  const version = digest(JSON.stringify(body))
+  return { version, text: JSON.stringify({ version, ...body }) }
+}
+
+const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Bundle))
+
+/** Null for a text that is no bundle of this form. */
+export const read = (text: string): Bundle | null => {
+  const found = decode(text)
+  return found._tag === "Some" ? found.value : null
+}
