@@ -42,7 +42,7 @@ export interface UsageFilter {
 /** What a search of calls may compare. */
 export type CallField =
   | "attemptId" | "requestId" | "sessionTag" | "model" | "requestedModel" | "provider" | "connectionId" | "apiKeyId" | "apiKeyName" | "combo" | "outcome"
-  | "errorCode" | "endpoint" | "nodeId"
+  | "errorCode" | "endpoint" | "nodeId" | "proxyId"
 
 /** One comparison with one field. A field without a value never fits. */
 export type CallTerm =
@@ -63,6 +63,8 @@ export interface CallCondition {
 export interface CallSearch {
   readonly since?: number
   readonly until?: number
+  /** Only attempts that left by an outbound proxy; a look reads no others. */
+  readonly proxied?: true
   readonly conditions: ReadonlyArray<CallCondition>
 }
 

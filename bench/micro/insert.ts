@@ -21,7 +21,7 @@ const row = (i: number, keys: number): LedgerRow => ({
   sessionTag: null, sourceFormat: "chat-completions", targetFormat: "chat-completions", stream: true, outcome: "completed",
   upstreamStatus: 200, status: 200, clientStatus: 200, errorCode: null, phase: null, tokensIn: 1000 + i % 977, tokensOut: i % 613, tokensCacheRead: 100,
   tokensCacheCreation: 0, tokensReasoning: 0, estimated: false, units: null, unpriced: false, costUsd: (1000 + i % 977) * 1.5e-7 + (i % 613) * 6e-7,
-  latencyMs: 900 + i % 333, ttftMs: 120 + i % 99, phases: { before: 1, queue: 0, limits: 1, sent: 2 + i % 5, head: 90 + i % 99, end: 900 + i % 333 }, tokensCompressed: null
+  latencyMs: 900 + i % 333, ttftMs: 120 + i % 99, phases: { before: 1, queue: 0, limits: 1, sent: 2 + i % 5, head: 90 + i % 99, end: 900 + i % 333 }, tokensCompressed: null, proxyId: null
 })
 
 const url = process.argv[2] ?? "postgres://postgres@127.0.0.1:5432/postgres"

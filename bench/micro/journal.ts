@@ -23,7 +23,7 @@ const start = (i: number): AttemptStart => ({
 const row = (s: AttemptStart): LedgerRow => ({
   ...s, final: true, settledAt: s.startedAt + 900, outcome: "completed", upstreamStatus: 200, status: 200, clientStatus: 200, errorCode: null, phase: null,
   tokensIn: 1234, tokensOut: 567, tokensCacheRead: 100, tokensCacheCreation: 0, tokensReasoning: 0, estimated: false, units: null, unpriced: false, costUsd: 0.0012345678,
-  latencyMs: 900.25, ttftMs: 120.5, phases: { before: 1, queue: 0, limits: 1, sent: 2, head: 90, end: 900 }, tokensCompressed: null
+  latencyMs: 900.25, ttftMs: 120.5, phases: { before: 1, queue: 0, limits: 1, sent: 2, head: 90, end: 900 }, tokensCompressed: null, proxyId: null
 })
 
 /** Runs `perTurn` exchanges in each turn until all are done; answers CPU us per attempt and the longest turn in ms. */

@@ -80,7 +80,9 @@ export const LedgerRow = Schema.Struct({
   /** Null on rows of older releases, and of attempts that a killed process had started. */
   phases: Schema.NullOr(Phases),
   /** Estimated tokens by which its prompt was sent shorter; null = as its client wrote it. */
-  tokensCompressed: Schema.NullOr(Schema.Number)
+  tokensCompressed: Schema.NullOr(Schema.Number),
+  /** The outbound proxy that it left by, or was to leave by; null = it went direct, or is of an older release, or a killed process had started it. */
+  proxyId: Schema.NullOr(Schema.String)
 })
 export interface LedgerRow extends Schema.Schema.Type<typeof LedgerRow> {}
 

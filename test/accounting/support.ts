@@ -58,7 +58,7 @@ export const settledRow = (start: AttemptStart, over: Partial<LedgerRow> = {}): 
   costUsd: 0.0001234567,
   latencyMs: 1234.5,
   ttftMs: 321.25,
-  phases: null, tokensCompressed: null,
+  phases: null, tokensCompressed: null, proxyId: null,
   ...over
 })
 

@@ -62,6 +62,16 @@ export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
       assert.deepStrictEqual(yield* found(only("p", { field: "provider", has: "node", except: ["node-1"] })), [])
     }))
 
+    it.effect("a look at calls that left by a proxy reads no others", () => Effect.gen(function*() {
+      const store = yield* UsageStore
+      yield* store.insert(Array.from({ length: 40 }, (_, index) => rowOf(4, index, { proxyId: index === 3 ? "a" : index === 5 ? "b" : null })))
+      const found = (conditions: ReadonlyArray<CallCondition>) => Effect.map(
+        store.calls({ ...windowOf(4), proxied: true, conditions }, { after: null, limit: 10, look: 2 }), ({ next, rows }) => [rows.map(({ proxyId }) => proxyId), next?.attemptId]
+      )
+      assert.deepStrictEqual(yield* found([]), [["b", "a"], undefined])
+      assert.deepStrictEqual((yield* found([only("proxy", { field: "proxyId", is: ["a"] })]))[0], ["a"])
+    }))
+
     it.effect("each facet counts what fits the other filters, most first; the histogram fits all", () => Effect.gen(function*() {
       const store = yield* UsageStore
       const { since } = windowOf(3)

@@ -152,6 +152,13 @@ export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
         assert.deepStrictEqual((yield* store.rows({ requestId: "req-compressed" })).map((row) => row.tokensCompressed).reverse(), [null, 0, 120])
       }))
 
+    it.effect("rows keep the proxy that they left by, and others have none", () =>
+      Effect.gen(function*() {
+        const store = yield* UsageStore
+        yield* store.insert([null, "proxy-1", "proxy-2", null].map((proxyId, index) => ledgerRow({ attemptId: `px-${index}`, requestId: "req-proxied", startedAt: 90 + index, proxyId })))
+        assert.deepStrictEqual((yield* store.rows({ requestId: "req-proxied" })).map((row) => row.proxyId).reverse(), [null, "proxy-1", "proxy-2", null])
+      }))
+
     it.effect("rows are newest first, filtered and limited", () =>
       Effect.gen(function*() {
         const store = yield* UsageStore

@@ -76,7 +76,7 @@ export const ledgerRow = (fields: Partial<LedgerRow> = {}): LedgerRow => ({
   connectionId: "connection-1", apiKeyId: "key-1", apiKeyName: "Team", combo: null, sessionTag: null, sourceFormat: "openai",
   targetFormat: "openai", stream: true, outcome: "completed", upstreamStatus: 200, status: 200, clientStatus: 200, errorCode: null, phase: null,
   tokensIn: 10, tokensOut: 20, tokensCacheRead: 0, tokensCacheCreation: 0, tokensReasoning: 0, estimated: false, units: null, unpriced: false,
-  costUsd: 0.0000000123, latencyMs: 500.25, ttftMs: 12.5, phases: null, tokensCompressed: null, ...fields
+  costUsd: 0.0000000123, latencyMs: 500.25, ttftMs: 12.5, phases: null, tokensCompressed: null, proxyId: null, ...fields
 })
 
 /** What Postgres text makes of a string: NUL and lone surrogates become U+FFFD. */

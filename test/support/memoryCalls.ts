@@ -14,8 +14,8 @@ const fits = (row: LedgerRow) => (term: CallTerm): boolean => {
 }
 const fitsAll = (row: LedgerRow, conditions: ReadonlyArray<CallCondition>): boolean => conditions.every(({ anyOf }) => anyOf.some(fits(row)))
 
-const inRange = (rows: ReadonlyArray<LedgerRow>, { since, until }: CallSearch) =>
-  rows.filter(({ startedAt }) => (since === undefined || startedAt >= since) && (until === undefined || startedAt < until))
+const inRange = (rows: ReadonlyArray<LedgerRow>, { proxied, since, until }: CallSearch) =>
+  rows.filter(({ proxyId, startedAt }) => (proxied === undefined || proxyId !== null) && (since === undefined || startedAt >= since) && (until === undefined || startedAt < until))
 
 export const calls = (newestFirst: () => ReadonlyArray<LedgerRow>): Pick<UsageStore["Service"], "calls" | "facets"> => ({
   calls: (search, { after, limit, look }) => Effect.sync(() => {

@@ -59,6 +59,7 @@ export class AttemptRow implements LedgerRow {
   ttftMs: number | null = null
   phases: Phases | null = null
   tokensCompressed: number | null = null
+  proxyId: string | null
 
   constructor(inbound: Inbound, target: Target, { makeAttemptId, nodeId }: Pick<Services, "makeAttemptId" | "nodeId">, attempt: number, startedAt: number) {
     this.attemptId = makeAttemptId()
@@ -78,6 +79,7 @@ export class AttemptRow implements LedgerRow {
     this.sourceFormat = inbound.face.name
     this.targetFormat = target.wireFormat
     this.stream = inbound.stream
+    this.proxyId = target.proxy === null ? null : target.proxy.id
   }
 
   /** Called once. `settledAt`: ms; `clientStatus`: 0 = none by this attempt; `goneCode`: null unless the client has gone. */

@@ -86,7 +86,9 @@ export const CallLog = Schema.Struct({
   /** Where its time went, ms; null on rows of older releases. */
   phases: Schema.NullOr(Phases),
   requestSummary: Schema.NullOr(Schema.String),
-  session_tag: Schema.NullOr(Schema.String)
+  session_tag: Schema.NullOr(Schema.String),
+  /** The outbound proxy that it left by; null = it went direct. */
+  proxyId: Schema.NullOr(Schema.String)
 }).annotate({ identifier: "CallLog" })
 export interface CallLog extends Schema.Schema.Type<typeof CallLog> {}
 
@@ -271,6 +273,13 @@ export const Analytics = Schema.Struct({
 })
 export interface Analytics extends Schema.Schema.Type<typeof Analytics> {}
 
+/** A page of calls. */
+export const page = {
+  /** `x-next-cursor` of the page before. */
+  before: opt(Schema.String.check(Schema.isPattern(/^\d{1,15}\..{1,240}$/, { message: "Expected the x-next-cursor of another page" }))),
+  limit: opt(queryInteger(1, 500))
+}
+
 /** Reads of the ledger. */
 export const UsageGroup = HttpApiGroup.make("usage").add(
   HttpApiEndpoint.get("history", "/api/usage/history", { success: History })
@@ -280,12 +289,7 @@ export const UsageGroup = HttpApiGroup.make("usage").add(
   HttpApiEndpoint.get("requestLogs", "/api/usage/request-logs", lines)
     .annotate(Access, reads).annotate(OpenApi.Summary, "As /api/usage/logs"),
   HttpApiEndpoint.get("callLogs", "/api/usage/call-logs", {
-    query: {
-      ...callFilters,
-      /** `x-next-cursor` of the page before. */
-      before: opt(Schema.String.check(Schema.isPattern(/^\d{1,15}\..{1,240}$/, { message: "Expected the x-next-cursor of another page" }))),
-      limit: opt(queryInteger(1, 500))
-    },
+    query: { ...callFilters, ...page },
     success: [HttpApiSchema.WithHeaders(Schema.Array(CallLog), { "x-next-cursor": opt(Schema.String) })]
   }).annotate(Access, reads).annotate(OpenApi.Summary, "Calls, newest first")
     .annotate(OpenApi.Description, "`x-next-cursor` continues behind the page with `before`; calls that come meanwhile change no page. Without it there is no more. "

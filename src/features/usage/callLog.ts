@@ -55,7 +55,8 @@ export const ofRow = (row: LedgerRow, { accountOf, providerOf }: Names): CallLog
   hasPipelineDetails: row.phases !== null,
   phases: row.phases,
   requestSummary: null,
-  session_tag: row.sessionTag
+  session_tag: row.sessionTag,
+  proxyId: row.proxyId
 })
 
 const cell = (text: string): string => text.replaceAll(/[|\r\n]/g, " ")

@@ -12,6 +12,7 @@ import version13 from "./migrations/0013_clientStatus.ts"
 import version15 from "./migrations/0015_units.ts"
 import version36 from "./migrations/0036_callLogs.ts"
 import version56 from "./migrations/0056_tokensCompressed.ts"
+import version66 from "./migrations/0066_proxyOfCalls.ts"
 import { SelfUsageGroup } from "./own/api.ts"
 import * as OwnHttp from "./own/http.ts"
 import * as PostgresUsageStore from "./store/PostgresUsageStore.ts"
@@ -22,5 +23,5 @@ export const usage = Feature.make({
   groups: [SelfUsageGroup, UsageGroup, AnalyticsGroup, LogsGroup],
   handlers: Layer.provide(Layer.mergeAll(Http.layer, AnalyticsHttp.layer, OwnHttp.layer, LogsHttp.layer), UsageReads.layer),
   stores: PostgresUsageStore.layer,
-  migrations: { "3_usage": version3, "13_clientStatus": version13, "15_units": version15, "36_callLogs": version36, "56_tokensCompressed": version56 }
+  migrations: { "3_usage": version3, "13_clientStatus": version13, "15_units": version15, "36_callLogs": version36, "56_tokensCompressed": version56, "66_proxyOfCalls": version66 }
 })

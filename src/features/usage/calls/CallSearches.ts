@@ -10,9 +10,9 @@ import type { CallFacets } from "#src/features/usage/api.ts"
 import * as Search from "./search.ts"
 
 /** Rows of a page. */
-const PAGE = 100
+export const PAGE = 100
 /** Rows that one search or count reads. */
-const LOOK = 20_000
+export const LOOK = 20_000
 /** Attempts of one request that are shown. */
 const ATTEMPTS = 200
 /** Values of a facet. */

@@ -50,6 +50,10 @@ const providerTerms = (known: Known, wanted: string, exact: boolean): ReadonlyAr
 const accountIds = (known: Known, wanted: string, exact: boolean): ReadonlyArray<string> =>
   known.connections.filter(({ name }) => exact ? name === wanted : isPart(name, wanted)).map(({ id }) => id)
 
+/** Ids of the proxies that an id or a part of a name means; an id of a proxy that is gone means its rows. */
+export const proxyIds = (nameOf: ReadonlyMap<string, string>, wanted: string): ReadonlyArray<string> =>
+  [wanted, ...[...nameOf].filter(([, name]) => isPart(name, wanted)).map(([id]) => id)]
+
 const given = (name: string, anyOf: ReadonlyArray<CallTerm>): CallCondition => ({ name, anyOf })
 
 export const searchOf = (query: CallQuery, known: Known): CallSearch => {

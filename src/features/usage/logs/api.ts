@@ -6,7 +6,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, governs, reads } from "#schemas/api/Access.ts"
 import { queryInteger, text } from "#schemas/api/fields.ts"
 import { RING_MAX } from "#schemas/upkeep/DatabaseSettings.ts"
-import { CallDetail, callFilters } from "#src/features/usage/api.ts"
+import { CallDetail, callFilters, page } from "#src/features/usage/api.ts"
 
 const opt = Schema.optionalKey
 
@@ -33,7 +33,32 @@ export const ActiveRequest = Schema.Struct({
 }).annotate({ identifier: "ActiveRequest" })
 export interface ActiveRequest extends Schema.Schema.Type<typeof ActiveRequest> {}
 
-/** Requests that run, the process log, and downloads of the call log. */
+const { account, apiKey, combo, from, model, provider, search, status, to } = callFilters
+const proxyFilters = { account, apiKey, combo, from, model, provider, search, status, to }
+
+/** One call that left, or was to leave, by an outbound proxy. */
+export const ProxyLog = Schema.Struct({
+  id: Schema.String,
+  requestId: Schema.String,
+  timestamp: Schema.String,
+  proxyId: Schema.String,
+  /** Null once the proxy is removed. */
+  proxyName: Schema.NullOr(Schema.String),
+  provider: Schema.String,
+  model: Schema.String,
+  account: Schema.NullOr(Schema.String),
+  connectionId: Schema.NullOr(Schema.String),
+  apiKeyName: Schema.NullOr(Schema.String),
+  comboName: Schema.NullOr(Schema.String),
+  status: Schema.Int,
+  outcome: Schema.String,
+  latencyMs: Schema.Number,
+  /** `PROXY_001` where the proxy made no tunnel. */
+  error: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "ProxyLog" })
+export interface ProxyLog extends Schema.Schema.Type<typeof ProxyLog> {}
+
+/** Requests that run, calls by proxies, the process log, and downloads of the call log. */
 export const LogsGroup = HttpApiGroup.make("logs").add(
   HttpApiEndpoint.get("active", "/api/logs/active", {
     success: Schema.Struct({
@@ -44,6 +69,16 @@ export const LogsGroup = HttpApiGroup.make("logs").add(
       requests: Schema.Array(ActiveRequest)
     })
   }).annotate(Access, reads).annotate(OpenApi.Summary, "Requests that run in this process"),
+  HttpApiEndpoint.get("proxyLogs", "/api/usage/proxy-logs", {
+    query: {
+      ...proxyFilters,
+      /** A part of the proxy's name, or its id. */
+      proxy: opt(text(1, 240)),
+      ...page
+    },
+    success: [HttpApiSchema.WithHeaders(Schema.Array(ProxyLog), { "x-next-cursor": opt(Schema.String) })]
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "Calls that left by an outbound proxy, newest first")
+    .annotate(OpenApi.Description, "Pages as the call log does. Its rows are those of the ledger, and are removed with them."),
   HttpApiEndpoint.get("console", "/api/logs/console", {
     query: {
       /** Lines, the newest; default 200. */
@@ -66,4 +101,4 @@ export const LogsGroup = HttpApiGroup.make("logs").add(
     success: Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: "application/octet-stream" }))
   }).annotate(Access, reads).annotate(OpenApi.Summary, "Download calls, newest first, as lines of JSON or as CSV")
     .annotate(OpenApi.Description, "Takes the filters of the call log. A download that breaks off before its end failed.")
-).annotateMerge(OpenApi.annotations({ title: "Logs", description: "Requests that run, the process log, and downloads of the call log." }))
+).annotateMerge(OpenApi.annotations({ title: "Logs", description: "Requests that run, calls by proxies, the process log, and downloads of the call log." }))

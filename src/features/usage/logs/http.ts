@@ -6,6 +6,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+import { ProxyStore } from "#actors/ports/Stores.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import type { LiveRequest } from "#actors/request/LiveRequest.ts"
 import { databaseSettingsOf, settingKey } from "#schemas/upkeep/DatabaseSettings.ts"
@@ -15,6 +16,7 @@ import * as Surface from "#src/management/Surface.ts"
 import { LogOutput } from "#src/platform/telemetry/Log.ts"
 import * as Redact from "#src/platform/telemetry/redact.ts"
 import * as CallSearches from "#src/features/usage/calls/CallSearches.ts"
+import * as ProxyLogs from "#src/features/usage/calls/ProxyLogs.ts"
 import { UsageReads } from "#src/features/usage/UsageReads.ts"
 import { type ActiveRequest, EXPORT_MAX, LogsGroup } from "./api.ts"
 import * as Exported from "./exported.ts"
@@ -35,6 +37,7 @@ export const layer = HttpApiBuilder.group(Surface.make(LogsGroup), "logs", Effec
   const reads = yield* UsageReads
   const store = yield* UsageStore
   const calls = CallSearches.make(store, configuration, reads)
+  const proxyLogs = ProxyLogs.make(store, configuration, yield* ProxyStore, reads)
 
   const remember = (): void => sink.remember(databaseSettingsOf(configuration.current().settings.get(settingKey)).logs.ring)
   remember()
@@ -78,6 +81,7 @@ export const layer = HttpApiBuilder.group(Surface.make(LogsGroup), "logs", Effec
 
   return handlers.handleAll({
     active: () => active,
+    proxyLogs: ({ query }) => answer(proxyLogs(query)),
     console: ({ query }) => consoleLines(query),
     detail: ({ query }) => answer(calls.detail(query.id)),
     export: ({ query }) => answer(exported(query))

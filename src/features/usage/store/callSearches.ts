@@ -16,14 +16,15 @@ const columns: Readonly<Record<CallFacet, CallField | "status">> = {
 }
 
 /** What the facets and their conditions read; the rest of a row stays where it is. */
-const looked = "attempt_id, request_id, session_tag, model, requested_model, provider, connection_id, api_key_id, api_key_name, combo, outcome, error_code, endpoint, node_id, status, latency_ms, started_at"
+const looked = "attempt_id, request_id, session_tag, model, requested_model, provider, connection_id, api_key_id, api_key_name, combo, outcome, error_code, endpoint, node_id, status, latency_ms, started_at, proxy_id"
 
 export const make = (
   sql: SqlClient.SqlClient, run: RunOperation, select: Fragment, decode: (rows: ReadonlyArray<object>) => Effect.Effect<ReadonlyArray<LedgerRow>, StoreError>
 ): Pick<UsageStore["Service"], "calls" | "facets"> => {
-  const within = ({ since, until }: CallSearch): Array<Fragment> => [
+  const within = ({ proxied, since, until }: CallSearch): Array<Fragment> => [
     ...(since === undefined ? [] : [sql`started_at >= ${Math.ceil(since)}`]),
-    ...(until === undefined ? [] : [sql`started_at < ${Math.ceil(until)}`])
+    ...(until === undefined ? [] : [sql`started_at < ${Math.ceil(until)}`]),
+    ...(proxied === undefined ? [] : [sql`proxy_id IS NOT NULL`])
   ]
 
   const termOf = (term: CallTerm): Fragment => {

@@ -47,6 +47,7 @@ const mended = (row: LedgerRow): LedgerRow => ({
   sourceFormat: stored(row.sourceFormat),
   targetFormat: stored(row.targetFormat),
   errorCode: storedOrNull(row.errorCode),
+  proxyId: storedOrNull(row.proxyId),
   phase: storedOrNull(row.phase),
   attempt: whole(row.attempt, maxInt),
   upstreamStatus: whole(row.upstreamStatus, maxInt),
@@ -69,7 +70,8 @@ const mended = (row: LedgerRow): LedgerRow => ({
 /** Fields that most rows of a batch share; a batch brings each combination of them once. */
 const kindFields = [
   "attempt", "final", "nodeId", "endpoint", "requestedModel", "provider", "model", "connectionId", "apiKeyId", "apiKeyName", "combo",
-  "sourceFormat", "targetFormat", "stream", "outcome", "upstreamStatus", "status", "clientStatus", "errorCode", "phase", "estimated", "units", "unpriced"
+  "sourceFormat", "targetFormat", "stream", "outcome", "upstreamStatus", "status", "clientStatus", "errorCode", "phase", "estimated", "units", "unpriced",
+  "proxyId"
 ] as const satisfies ReadonlyArray<keyof LedgerRow>
 type KindField = typeof kindFields[number]
 
@@ -78,7 +80,7 @@ export const kindTypes: Readonly<Record<KindField, string>> = {
   attempt: "integer", final: "boolean", nodeId: "text", endpoint: "text", requestedModel: "text", provider: "text", model: "text",
   connectionId: "text", apiKeyId: "text", apiKeyName: "text", combo: "text", sourceFormat: "text", targetFormat: "text",
   stream: "boolean", outcome: "text", upstreamStatus: "integer", status: "integer", clientStatus: "integer", errorCode: "text", phase: "text", estimated: "boolean",
-  units: "jsonb", unpriced: "boolean"
+  units: "jsonb", unpriced: "boolean", proxyId: "text"
 }
 
 type ColumnField = Exclude<keyof LedgerRow, KindField>
@@ -140,7 +142,7 @@ const isSameKind = (a: LedgerRow, b: LedgerRow): boolean =>
   && a.apiKeyId === b.apiKeyId && a.apiKeyName === b.apiKeyName && a.combo === b.combo && a.sourceFormat === b.sourceFormat
   && a.targetFormat === b.targetFormat && a.stream === b.stream && a.outcome === b.outcome && a.upstreamStatus === b.upstreamStatus
   && a.status === b.status && a.clientStatus === b.clientStatus && a.errorCode === b.errorCode && a.phase === b.phase && a.estimated === b.estimated
-  && a.unpriced === b.unpriced && Units.same(a.units, b.units)
+  && a.unpriced === b.unpriced && a.proxyId === b.proxyId && Units.same(a.units, b.units)
 
 /** Escapes that JSON allows and Postgres text does not: NUL and lone surrogates. Rare, and a false alarm only costs time. */
 const suspicious = /\\u(?:0000|d[89a-f])/i
@@ -217,5 +219,5 @@ const pick = (row: LedgerRow): Pick<LedgerRow, KindField> => ({
   provider: row.provider, model: row.model, connectionId: row.connectionId, apiKeyId: row.apiKeyId, apiKeyName: row.apiKeyName,
   combo: row.combo, sourceFormat: row.sourceFormat, targetFormat: row.targetFormat, stream: row.stream, outcome: row.outcome,
   upstreamStatus: row.upstreamStatus, status: row.status, clientStatus: row.clientStatus, errorCode: row.errorCode, phase: row.phase, estimated: row.estimated,
-  units: row.units, unpriced: row.unpriced
+  units: row.units, unpriced: row.unpriced, proxyId: row.proxyId
 })

@@ -123,6 +123,8 @@ export class FrameReader {
   readonly bytes: Buffer
   /** Where the next field is read. */
   at = 0
+  /** Where the frame ends that was entered last. */
+  end = 0
   readonly #view: DataView
 
   constructor(bytes: Uint8Array) {
@@ -140,6 +142,7 @@ export class FrameReader {
     if (size === 0 || size > MAX_PAYLOAD_BYTES || end > bytes.length) return -1
     if (this.#view.getInt32(offset + 4, true) !== checksum(bytes, this.#view, from, end)) return -1
     this.at = from
+    this.end = end
     return end
   }
 

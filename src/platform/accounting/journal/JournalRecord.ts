@@ -150,6 +150,8 @@ export class RecordWriter {
     if (r.units !== null) this.#units(r.units)
     if (r.phases !== null) this.#phases(r.phases)
     if (r.tokensCompressed !== null) buffer.number(r.tokensCompressed)
+    // The flags are all taken: what stands behind the last field is this.
+    if (r.proxyId !== null) buffer.text(r.proxyId)
     buffer.end(offset)
   }
 
@@ -301,6 +303,7 @@ export class Decoder {
     const units = (flags & HAS_UNITS) === 0 ? null : unitsIn(r)
     const phases = (flags & HAS_PHASES) === 0 ? null : phasesIn(r)
     const tokensCompressed = (flags & HAS_COMPRESSED) === 0 ? null : r.number()
+    const proxyId = r.at < r.end ? r.textOrNull() : null
     const s = this.#starts.get(number)
     this.#starts.delete(number)
     if (s === undefined || s.nodeId === null) {
@@ -315,7 +318,7 @@ export class Decoder {
         connectionId: s.connectionId, apiKeyId: s.apiKeyId, apiKeyName: s.apiKeyName, combo: s.combo, sessionTag: s.sessionTag,
         sourceFormat: s.sourceFormat, targetFormat: s.targetFormat, stream: s.stream, outcome, upstreamStatus, status, clientStatus, errorCode,
         phase, tokensIn, tokensOut, tokensCacheRead, tokensCacheCreation, tokensReasoning,
-        estimated: (flags & ESTIMATED) !== 0, units, unpriced: (flags & UNPRICED) !== 0, costUsd, latencyMs, ttftMs, phases, tokensCompressed
+        estimated: (flags & ESTIMATED) !== 0, units, unpriced: (flags & UNPRICED) !== 0, costUsd, latencyMs, ttftMs, phases, tokensCompressed, proxyId
       }
     }
   }

@@ -51,7 +51,8 @@ export const crashedRow = (start: AttemptStart, now: number): LedgerRow => ({
   latencyMs: Math.max(0, now - start.startedAt),
   ttftMs: null,
   phases: null,
-  tokensCompressed: null
+  tokensCompressed: null,
+  proxyId: null
 })
 
 /** The file system refuses a file of a dead process, which stays for the next look; the message names the file and what to do. */
