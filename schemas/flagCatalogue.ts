@@ -65,13 +65,13 @@ export const catalogue = [
   flag("RERANK_REMOTE_PROVIDER_NODES", "network", "Remote Rerank Nodes", "boolean", null, "false", "caution", false,
     "Same for rerank and memory rerank"),
   flag("PROXY_AUTO_SELECT_ENABLED", "network", "Proxy Auto Select", "boolean", null, "false", "caution", false,
-    "Unassigned connections take the first working registry proxy", "proxies"),
+    "Unassigned connections take the first working registry proxy"),
   flag("GATEWAY_CONTROL_PLANE_PROXY_DIRECT_FALLBACK", "network", "Control-Plane Direct Fallback", "boolean", null, "false", "danger", false,
     "OAuth and validation may go direct when the pinned proxy is unreachable"),
   flag("NETWORK_ROTATION_SHARED_EGRESS_GUARD", "network", "Shared Egress Guard", "boolean", null, "true", "info", false,
     "After a network error without proxy: short cooldown, other proxy-less accounts skipped for this request", "proxies"),
   flag("PROXY_SKIP_RECENTLY_FAILED", "network", "Skip Recently Failed Proxies", "boolean", null, "false", "info", false,
-    "Failed proxy set aside for a doubling time, per process; when all are aside nothing changes", "proxies"),
+    "Failed proxy set aside for a doubling time, per process; when all are aside nothing changes"),
   flag("PROXY_POOL_EGRESS_OBSERVATION", "network", "Egress Observation", "boolean", null, "false", "info", false,
     "24 h egress IP counts in the pool view", "proxies"),
   flag("MITM_DISABLE_TLS_VERIFY", "network", "Disable TLS Verify (MITM)", "boolean", null, "false", "danger", true,
@@ -213,3 +213,10 @@ export const expects = (definition: FlagDefinition): string => `one of ${(defini
 
 /** A boolean flag is on when its effective value is `true`, `1` or `yes`. */
 export const isTruthy = (value: string): boolean => value === "true" || value === "1" || value === "yes"
+
+/** Whether a boolean flag is on: by its override, else the environment, else its default. */
+export const isOn = (key: FlagKey, overrides: ReadonlyMap<string, string>, environment: Readonly<Record<string, string | undefined>>): boolean => {
+  const definition = catalogue.find((one) => one.key === key) as FlagDefinition
+  const given = environment[key]
+  return isTruthy(overrides.get(key) ?? (given === undefined || given === "" ? null : read(definition, given)) ?? definition.defaultValue)
+}

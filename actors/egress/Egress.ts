@@ -2,7 +2,8 @@
  * What each call leaves by: the assignments of proxies as maps, made once per configuration snapshot. Pure.
  *
  * The nearest assignment wins: key, connection, provider, combo, everything. What is assigned to a proxy never goes direct or by
- * another proxy because that one is inactive or unreachable.
+ * another proxy because that one is inactive or unreachable. What is assigned to none may leave by the first working proxy of all (flag
+ * PROXY_AUTO_SELECT_ENABLED).
  */
 import * as Redacted from "effect/Redacted"
 import type { OutboundProxy } from "#actors/request/ports/OutboundProxy.ts"
@@ -20,8 +21,9 @@ export interface Caller {
 }
 
 export interface Way {
-  readonly level: ProxyScope | "direct"
-  /** Of the assignment; null for `global` and `direct`. */
+  /** `auto`: nothing is assigned, and a proxy is chosen. */
+  readonly level: ProxyScope | "auto" | "direct"
+  /** Of the assignment; null for `global`, `auto` and `direct`. */
   readonly levelId: string | null
   /** Null for `direct`. */
   readonly proxy: OutboundProxy | null
@@ -44,6 +46,16 @@ const families = { auto: 0, ipv4: 4, ipv6: 6 } as const
 const none = Redacted.make("")
 const noCombos: ReadonlyArray<string> = []
 
+/** Proxies that a call is offered at most, the first of their order: more would make no difference to a call. */
+export const AMONG_MAX = 64
+
+/** Null where no proxy may be used: nothing is chosen, and the call goes direct. */
+const chosen = (proxies: Iterable<OutboundProxy>): Way | null => {
+  const among = Array.from(proxies).filter(({ refusal }) => refusal === null).slice(0, AMONG_MAX)
+  const [first] = among
+  return first === undefined ? null : { level: "auto", levelId: null, proxy: { ...first, among } }
+}
+
 /** A record as calls use it. */
 export const outbound = (proxy: Proxy, socks5: boolean): OutboundProxy => ({
   id: proxy.id,
@@ -62,15 +74,18 @@ export const outbound = (proxy: Proxy, socks5: boolean): OutboundProxy => ({
 })
 
 export interface Records {
+  /** In the order in which one is chosen. */
   readonly proxies: ReadonlyArray<Proxy>
   readonly assignments: ReadonlyArray<ProxyAssignment>
   /** Stored settings. */
   readonly settings: ReadonlyMap<string, unknown>
+  /** Calls without an assignment leave by the first working proxy. */
+  readonly chooses: boolean
 }
 
 /** Null when every call goes direct. */
-export const make = ({ assignments, proxies, settings }: Records): Egress | null => {
-  if (assignments.length === 0 || settings.get("proxyEnabled") === false) return null
+export const make = ({ assignments, chooses, proxies, settings }: Records): Egress | null => {
+  if ((assignments.length === 0 && !(chooses && proxies.length > 0)) || settings.get("proxyEnabled") === false) return null
   const socks5 = settings.get("enableSocks5Proxy") === true
   const perKey = settings.get("perKeyProxyEnabled") === true
   const byId = new Map(proxies.map((proxy) => [proxy.id, outbound(proxy, socks5)]))
@@ -79,7 +94,7 @@ export const make = ({ assignments, proxies, settings }: Records): Egress | null
     const proxy = byId.get(proxyId)
     if (proxy !== undefined) ways[scope].set(scopeId, { level: scope, levelId: scope === "global" ? null : scopeId, proxy })
   }
-  const everything = ways.global.get("") ?? direct
+  const everything = ways.global.get("") ?? (chooses ? chosen(byId.values()) : null) ?? direct
   const ofCombos = (combos: ReadonlyArray<string>): Way | undefined => {
     for (const combo of combos) {
       const way = ways.combo.get(combo)

@@ -122,6 +122,10 @@ export class Attempt implements UpstreamHandler, Answered, Opening {
     this.sentAt ??= this.options.now()
   }
 
+  onProxy(id: string): void {
+    this.options.start.proxyId = id
+  }
+
   onHead(status: number, headers: ReadonlyArray<string>): void {
     this.headAt ??= this.options.now()
     this.status = status
@@ -199,10 +203,7 @@ export class Attempt implements UpstreamHandler, Answered, Opening {
     this.stopLingering()
     if (this.ended) return
     const tap = this.tap
-    if (tap === null) {
-      (this.whole ??= new WholeAnswer(this)).end()
-      return
-    }
+    if (tap === null) return (this.whole ??= new WholeAnswer(this)).end()
     this.pass(tap, tap.end())
     if (this.ended) return
     if (!this.committed && tap.useful && (tap.terminal || tap.finished)) this.releaseWhole()
@@ -222,13 +223,10 @@ export class Attempt implements UpstreamHandler, Answered, Opening {
     // The client has none of it: the same connection may be asked once more.
     this.repeatable = tap !== null && !this.committed && this.options.holdMs > 0 && (failure.reason === "reset" || failure.reason === "truncated")
     // The vendor's final event was seen: what happens to the socket afterwards changes nothing.
-    if (tap !== null && this.committed && tap.terminal) {
-      this.finish("completed", null, false, null)
-      return
-    }
+    if (tap !== null && this.committed && tap.terminal) return this.finish("completed", null, false, null)
     this.finish(
       AttemptFailure.outcomeOf(failure),
-      AttemptFailure.ofFailure(failure, this.options.target),
+      AttemptFailure.ofFailure(failure, this.options.target, this.options.start.proxyId),
       // What could not be read for this target cannot be read for another one.
       !this.committed && failure.reason !== "lost-body",
       failure.phase

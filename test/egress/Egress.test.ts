@@ -28,7 +28,7 @@ describe("what a call leaves by", () => {
     const scopes = new Set(world.scopes)
     const assignments = [...scopes].map((name) => assigned(ids[name][0], ids[name][1], `at ${name}`))
     const egress = Egress.make({
-      proxies: Object.keys(ids).map((name) => proxy(`at ${name}`)), assignments,
+      proxies: Object.keys(ids).map((name) => proxy(`at ${name}`)), assignments, chooses: false,
       settings: new Map([["proxyEnabled", world.proxyEnabled], ["perKeyProxyEnabled", world.perKey]])
     })
     const order = [
@@ -64,12 +64,26 @@ describe("what a call leaves by", () => {
   })
 
   it("is null where nothing is assigned, so that nothing is asked", () => {
-    expect(Egress.make({ proxies: [proxy("p")], assignments: [], settings: new Map() })).toBeNull()
+    expect(Egress.make({ proxies: [proxy("p")], assignments: [], settings: new Map(), chooses: false })).toBeNull()
+  })
+
+  it("is a choice among all proxies that may be used, where nothing is assigned and the flag says so", () => {
+    const make = (proxies: ReadonlyArray<Proxy>, assignments: ReadonlyArray<ProxyAssignment>, chooses = true) => Egress.make({ proxies, assignments, chooses, settings: new Map() })
+    const own = { id: "a", proxyEnabled: true, perKeyProxyEnabled: true }
+    const all = make([proxy("off", { status: "inactive" }), proxy("p"), proxy("socks", { type: "socks5" }), proxy("q")], [assigned("provider", "openai", "q")])
+    const way = all?.of({ provider: "gemini", connection: own })
+    expect([way?.level, way?.proxy?.id, way?.proxy?.among?.map(({ id }) => id)]).toEqual(["auto", "p", ["p", "q"]])
+    expect(all?.of({ provider: "openai", connection: own })).toMatchObject({ level: "provider", proxy: { id: "q" } })
+    expect(all?.of({ provider: "openai", connection: own }).proxy?.among).toBeUndefined()
+    for (const direct of [{ provider: "sim", connection: own }, { provider: "gemini", connection: { ...own, proxyEnabled: false } }]) expect(all?.of(direct).level).toBe("direct")
+    expect(make([proxy("p")], [assigned("global", "", "p")])?.of({ provider: "gemini", connection: own }).level).toBe("global")
+    expect(make([proxy("off", { status: "inactive" })], [])?.of({ provider: "gemini", connection: own }).level).toBe("direct")
+    expect([make([], []), make([proxy("p")], [], false)]).toEqual([null, null])
   })
 
   it("is a proxy that may not be used rather than another way", () => {
     const make = (over: Partial<Proxy>, settings: ReadonlyMap<string, unknown> = new Map()) =>
-      Egress.make({ proxies: [proxy("p", over), proxy("q")], assignments: [assigned("account", "a", "p"), assigned("global", "", "q")], settings })
+      Egress.make({ proxies: [proxy("p", over), proxy("q")], assignments: [assigned("account", "a", "p"), assigned("global", "", "q")], settings, chooses: false })
         ?.of({ provider: "openai", connection: { id: "a", proxyEnabled: true, perKeyProxyEnabled: true } }).proxy
     expect(make({})).toMatchObject({ id: "p", kind: "http", secure: false, family: 0, refusal: null })
     expect(make({ status: "inactive" })).toMatchObject({ id: "p", refusal: "is inactive: activate it, or remove its assignments" })

@@ -1,6 +1,6 @@
-/** The log of calls by proxies. */
+/** Which proxy a call leaves by where there is a choice, what is set aside, and the log of calls by proxies. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
-import { type Lab, startLab } from "#test/support/lab.ts"
+import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
 import * as Proxies from "#test/upstream/support/proxies.ts"
 import * as ScriptedServer from "#test/upstream/support/scriptedServer.ts"
 
@@ -20,14 +20,28 @@ beforeAll(async () => {
 afterAll(() => lab.close())
 afterEach(async () => {
   for (const { id } of (await call<{ items: ReadonlyArray<View> }>("GET", PATH)).items) await call("DELETE", `${PATH}?id=${id}&force=1`)
+  await call("PATCH", "/api/settings", { enableSocks5Proxy: false })
+  await lab.gateway.operator.clearFlags()
 })
 
 const call = <A>(method: string, path: string, body?: unknown) => lab.gateway.operator.call<A>(method, path, body)
 const create = (name: string, port: number, over: Record<string, unknown> = {}) => call<View>("POST", PATH, { name, host: "127.0.0.1", port, ...over })
 const dead = async (name: string) => create(name, await ScriptedServer.unusedPort())
 const assign = (scope: string, scopeId: string | null, proxyId: string | null) => call("PUT", `${PATH}/assignments`, { scope, ...(scopeId === null ? {} : { scopeId }), proxyId })
+const flag = (key: string) => lab.gateway.operator.setFlag(key, "true")
 const say = (model = "echo") => lab.chat({ model })
+/** Sockets that no proxy made would answer the next call, too. */
+const fresh = () => `m-${Math.random().toString(36).slice(2)}`
+const healthOf = async (id: string) => (await call<{ items: ReadonlyArray<View> }>("GET", `${PATH}/health`)).items.find(({ proxyId }) => proxyId === id)
 const attempts = async (reply: Awaited<ReturnType<typeof say>>) => (await lab.rows(reply)).map(({ connectionId, outcome, proxyId }) => [connectionId, outcome, proxyId])
+/** Two accounts of one node, each with its proxy. */
+const pair = async (one: View, two: View) => {
+  const prefix = `p${fresh().slice(2)}`
+  const [a = "", b = ""] = await lab.pool(prefix, ["first-credential-0", "second-credential-1"])
+  await assign("account", a, one.id)
+  await assign("account", b, two.id)
+  return { model: `${prefix}/echo`, a, b }
+}
 
 describe("the log of calls by proxies", () => {
   it("has each call that left, or was to leave, by a proxy, and no other", async () => {
@@ -60,5 +74,101 @@ describe("the log of calls by proxies", () => {
     expect(calls.map(({ proxyId }) => proxyId)).toEqual([good.id])
     await call("DELETE", `${PATH}?id=${good.id}&force=1`)
     expect((await log(`?proxy=${good.id}`)).map(({ proxyName }) => proxyName)).toEqual([null])
+  })
+})
+
+describe("a call without an assignment, while proxies are chosen", () => {
+  const resolved = () => call<{ readonly level: string; readonly levelId: null; readonly proxy: View | null }>("GET", `${PATH}/assignments?resolve_connection_id=${lab.connection}`)
+
+  it("leaves by the first working proxy, asks the next where one makes no tunnel, and never goes direct", async () => {
+    await using well = await Proxies.http({ to })
+    const [bad, good] = [await dead("a-bad"), await create("b-good", well.port)]
+    expect([(await say()).status, well.tunnels.length]).toEqual([200, 0])
+    expect(await resolved()).toEqual({ connectionId: lab.connection, level: "direct", levelId: null, proxy: null })
+    await flag("PROXY_AUTO_SELECT_ENABLED")
+    expect((await resolved()).proxy?.id).toBe(bad.id)
+    const first = await say()
+    expect([first.status, await attempts(first)]).toEqual([200, [[lab.connection, "completed", good.id]]])
+    expect(await healthOf(bad.id)).toMatchObject({ failureCount: 1, failuresInARow: 1, setAsideUntil: expect.stringMatching(/^2\d{3}-/) })
+    expect(await healthOf(good.id)).toMatchObject({ failuresInARow: 0, setAsideUntil: null })
+    expect(await resolved()).toMatchObject({ level: "auto", levelId: null, proxy: { id: good.id } })
+    // Its socket is closed with the change, so that the next call makes a tunnel again.
+    await call("PATCH", PATH, { id: good.id, notes: fresh() })
+    expect((await say()).status).toBe(200)
+    expect([well.tunnels.length, (await healthOf(bad.id))?.["failureCount"]]).toEqual([2, 1])
+    await call("PATCH", PATH, { id: good.id, port: await ScriptedServer.unusedPort() })
+    const model = fresh()
+    const none = await say(model)
+    expect([none.status, errorIn(none)["code"], errorIn(none)["proxy"], await attempts(none)]).toEqual([502, "PROXY_001", bad.id, [[lab.connection, "policy", bad.id]]])
+    expect(await lab.sim.entries({ model })).toEqual([])
+  })
+
+  it("keeps to its assignment, and to going direct where its connection says so or no proxy may be used", async () => {
+    await using well = await Proxies.http({ to })
+    await using socks = await Proxies.socks5({ to })
+    const off = await create("a-off", await ScriptedServer.unusedPort(), { status: "inactive" })
+    await flag("PROXY_AUTO_SELECT_ENABLED")
+    expect(await attempts(await say())).toEqual([[lab.connection, "completed", null]])
+    await call("PATCH", "/api/settings", { enableSocks5Proxy: true })
+    const other = await create("b-socks", socks.port, { type: "socks5" })
+    expect(await attempts(await say())).toEqual([[lab.connection, "completed", other.id]])
+    await assign("provider", "lab", off.id)
+    expect((await say()).status).toBe(502)
+    const own = await create("c-own", well.port)
+    await assign("provider", "lab", own.id)
+    expect(await attempts(await say())).toEqual([[lab.connection, "completed", own.id]])
+    await assign("provider", "lab", null)
+    await lab.gateway.operator.changeConnection(lab.connection, { proxyEnabled: false })
+    expect(await attempts(await say())).toEqual([[lab.connection, "completed", null]])
+    await lab.gateway.operator.changeConnection(lab.connection, { proxyEnabled: true })
+  })
+
+  it("is the control plane's way, too", async () => {
+    await using well = await Proxies.http({ to })
+    await dead("a-bad")
+    await create("b-good", well.port)
+    await flag("PROXY_AUTO_SELECT_ENABLED")
+    expect(await call("POST", `/api/providers/${lab.connection}/test`)).toMatchObject({ valid: true })
+    expect(well.tunnels.length).toBe(1)
+  })
+})
+
+describe("a proxy that failed a short while ago", () => {
+  it("is passed over by plans while the flag is on and another target is left, and until its record is changed", async () => {
+    await using well = await Proxies.http({ to })
+    const [bad, good] = [await dead("a-bad"), await create("b-good", well.port)]
+    const { a, b, model } = await pair(bad, good)
+    const both = [[a, "policy", bad.id], [b, "completed", good.id]]
+    expect([await attempts(await say(model)), await attempts(await say(model))]).toEqual([both, both])
+    await flag("PROXY_SKIP_RECENTLY_FAILED")
+    expect(await attempts(await say(model))).toEqual([[b, "completed", good.id]])
+    await call("PATCH", PATH, { id: bad.id, notes: "changed" })
+    expect((await healthOf(bad.id))?.["setAsideUntil"]).toBeNull()
+    expect(await attempts(await say(model))).toEqual(both)
+    expect(await attempts(await say(model))).toEqual([[b, "completed", good.id]])
+  })
+
+  it("is asked as ever where every target's proxy is set aside", async () => {
+    const [one, two] = [await dead("a-bad"), await dead("b-bad")]
+    const { a, b, model } = await pair(one, two)
+    await flag("PROXY_SKIP_RECENTLY_FAILED")
+    for (let i = 0; i < 3; i++) {
+      const reply = await say(model)
+      expect([reply.status, errorIn(reply)["code"], reply.headers["retry-after"]]).toEqual([502, "PROXY_001", undefined])
+      expect(await attempts(reply)).toEqual([[a, "policy", one.id], [b, "policy", two.id]])
+    }
+  })
+
+  it("is not one that says that it cannot reach the target", async () => {
+    await using refusing = await Proxies.http({ to, instead: "HTTP/1.1 502 Bad Gateway\r\n\r\n" })
+    await using asking = await Proxies.http({ to, expect: "user:pw" })
+    const [one, two] = [await create("a", refusing.port), await create("b", asking.port)]
+    for (const { id } of [one, two]) {
+      await assign("provider", "lab", id)
+      expect((await say()).status).toBe(502)
+    }
+    expect([(await healthOf(one.id))?.["failuresInARow"], (await healthOf(two.id))?.["failuresInARow"]]).toEqual([0, 1])
+    expect(await call("POST", "/api/settings/proxy/test", { proxyId: two.id })).toMatchObject({ success: false })
+    expect((await healthOf(two.id))?.["failuresInARow"]).toBe(1)
   })
 })

@@ -30,7 +30,7 @@ const health = Layer.sync(ProxyHealthStore, () => {
 
 /** How proxies do, over nothing that is written. */
 export const surface = Layer.merge(
-  ProxyHealth.layer.pipe(Layer.provide(Layer.merge(health, TunnelCounts.layer))),
+  ProxyHealth.layer.pipe(Layer.provide(health), Layer.provideMerge(TunnelCounts.layer)),
   Layer.succeed(ProxyTest, { run: () => Effect.succeed({ success: false, error: "nobody is there" }) })
 )
 

@@ -147,10 +147,11 @@ describe.each(kinds)("an egress proxy (%s)", (_name, start, scheme) => {
   it("is named by its id, without its address, and its tunnels and failures are counted", async () => {
     await using server = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer("ok")))
     await using proxy = await start({ to: server })
-    const tunnels = new TunnelCounts()
+    const tunnels = new TunnelCounts(() => 0)
     await using client = await Client.open({ ca: [cert], resolve: noResolver, tunnels })
     const ask = (port: number, id: string, over: Partial<OutboundProxy> = {}) =>
       Client.run(client.upstream, Client.requestTo(server.origin, { proxy: Client.proxyAt(`${scheme}://127.0.0.1:${port}`, { id, ...over }) })).over
+    tunnels.asides.failed({ id: "well", revision: "" }, 0)
     for (let i = 0; i < 2; i++) expect((await ask(proxy.port, "well")).failure).toBeNull()
     const nobody = await ScriptedServer.unusedPort()
     const gone = await ask(nobody, "gone")
@@ -162,6 +163,7 @@ describe.each(kinds)("an egress proxy (%s)", (_name, start, scheme) => {
     expect(counts.get("well")).toMatchObject({ made: proxy.tunnels.length, failed: 0, lastError: null })
     expect(counts.get("gone")).toEqual({ made: 0, failed: 1, latencyMs: 0, lastError: "the proxy gone cannot be reached (ECONNREFUSED)" })
     expect(tunnels.take().size).toBe(0)
+    expect([tunnels.asides.of("well", 0), tunnels.asides.of("gone", 0)?.failures, tunnels.asides.of("off", 0)]).toEqual([null, 1, null])
   })
 
   it("that is used no more loses its idle sockets at once, and a running call ends as it would", async () => {

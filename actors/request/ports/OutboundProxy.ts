@@ -19,4 +19,6 @@ export interface OutboundProxy {
   readonly password: Redacted.Redacted<string>
   /** Why no call may leave by it now; null = calls may. */
   readonly refusal: string | null
+  /** The proxies that the call may leave by, in their order; this is the first of them. Absent: it leaves by this one and no other. */
+  readonly among?: ReadonlyArray<OutboundProxy>
 }

@@ -10,7 +10,7 @@ export type BreakerState = "closed" | "degraded" | "open" | "half-open"
 
 /** Why a target is skipped, and until when (ms since the epoch; null = until an operator acts). */
 export interface Unavailable {
-  readonly reason: "breaker-open" | "breaker-probing" | "connection-cooldown" | "model-cooldown" | "model-lockout" | "connection-busy" | "model-busy" | "quota-exhausted" | "limit" | "inactive"
+  readonly reason: "breaker-open" | "breaker-probing" | "connection-cooldown" | "model-cooldown" | "model-lockout" | "connection-busy" | "model-busy" | "quota-exhausted" | "limit" | "proxy-aside" | "inactive"
   readonly until: number | null
   /** For people: what happened last, without secrets. */
   readonly detail: string

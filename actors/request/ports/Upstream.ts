@@ -50,6 +50,8 @@ export interface UpstreamFailure {
 export interface UpstreamHandler {
   /** The request is on a connection; again when a kept one turned out to be closed. Must not throw. */
   readonly onSent?: () => void
+  /** It leaves by this proxy, of several that it may leave by; again when that one made no tunnel and the next is asked. Must not throw. */
+  readonly onProxy?: (id: string) => void
   /** Response head; `headers` flat, lower-case names. Called at most once, never for 1xx. */
   readonly onHead: (status: number, headers: ReadonlyArray<string>) => void
   /** Borrowed body bytes: valid until the call returns. Copy them to keep them, because the next read goes to the same memory. */

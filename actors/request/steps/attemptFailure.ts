@@ -21,7 +21,8 @@ const timeoutCodes: Readonly<Record<Phase, ErrorCode>> = {
   "total": "upstream_total_timeout"
 }
 
-export const ofFailure = (failure: UpstreamFailure, target: Target): PublicError => {
+/** `proxy`: id of the one that it left by; null = it went direct. */
+export const ofFailure = (failure: UpstreamFailure, target: Target, proxy: string | null): PublicError => {
   const where = `Provider ${target.providerAlias}`
   switch (failure.reason) {
     case "timeout":
@@ -31,9 +32,7 @@ export const ofFailure = (failure: UpstreamFailure, target: Target): PublicError
     case "tls":
       return Errors.make("upstream_connect_error", `${where} cannot be reached (${failure.reason}): ${failure.message}`)
     case "proxy":
-      return Errors.make("PROXY_001", `${where} cannot be reached: ${failure.message}. See GET /api/v1/management/proxies.`, target.proxy === null ? {} : {
-        extra: { proxy: target.proxy.id }
-      })
+      return Errors.make("PROXY_001", `${where} cannot be reached: ${failure.message}. See GET /api/v1/management/proxies.`, proxy === null ? {} : { extra: { proxy } })
     case "blocked-url":
       return Errors.make("bad_gateway", `${where} has an address that the outgoing-URL guard refuses: ${failure.message}`)
     case "protocol":

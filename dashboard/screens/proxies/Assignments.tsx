@@ -26,7 +26,7 @@ const Way = () => {
       <Loaded read={read} what="The way" rows={1}>
         {(way) => !("level" in way) ? null : (
           <p className="wrap" role="status">
-            {way.proxy === null ? <Status tone="ok" word="Direct" /> : <><Status tone={way.proxy.status === "active" ? "ok" : "bad"} word={`By ${way.proxy.name}`} /> <span className="small muted"><code>{addressOf(way.proxy)}</code>, {way.level === "direct" ? "" : `assigned to: ${scopes[way.level].word}`}{way.proxy.status === "active" ? "" : "; it is inactive, so they fail"}</span></>}
+            {way.proxy === null ? <Status tone="ok" word="Direct" /> : <><Status tone={way.proxy.status === "active" ? "ok" : "bad"} word={`By ${way.proxy.name}`} /> <span className="small muted"><code>{addressOf(way.proxy)}</code>, {way.level === "direct" ? "" : way.level === "auto" ? "chosen, because nothing is assigned" : `assigned to: ${scopes[way.level].word}`}{way.proxy.status === "active" ? "" : "; it is inactive, so they fail"}</span></>}
           </p>
         )}
       </Loaded>

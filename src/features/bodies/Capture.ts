@@ -121,6 +121,10 @@ class Watched implements UpstreamHandler {
     this.#answer = answer
   }
 
+  onProxy(id: string): void {
+    this.#handler.onProxy?.(id)
+  }
+
   onSent(): void {
     this.#handler.onSent?.()
   }

@@ -49,7 +49,8 @@ const listOfAll = <S extends Schema.Top>(item: S) => Schema.Struct({ items: Sche
 /** What a connection's calls leave by, for a caller without a key's or combo's proxy. */
 const Resolution = Schema.Struct({
   connectionId: Schema.String,
-  level: Schema.Literals([...ProxyScope.literals, "direct"]),
+  /** `auto`: nothing is assigned, and each call leaves by the first working proxy; `proxy` is the one that comes first now. */
+  level: Schema.Literals([...ProxyScope.literals, "auto", "direct"]),
   levelId: Schema.NullOr(Schema.String),
   proxy: Schema.NullOr(ProxyView)
 })
@@ -70,7 +71,11 @@ const Health = Schema.Struct({
   /** Until a tunnel stood, ms; null without one. */
   avgLatencyMs: Schema.NullOr(Schema.Number),
   /** Of the newest hour with a failure. */
-  lastError: Schema.NullOr(Schema.String)
+  lastError: Schema.NullOr(Schema.String),
+  /** Failures in a row for which the process that answers has set it aside; 0 = it is not. */
+  failuresInARow: Schema.Int,
+  /** Until when, ISO 8601; null = it is not set aside. */
+  setAsideUntil: Schema.NullOr(Schema.String)
 })
 
 const flag = Schema.Literals(["0", "1", "true", "false"])

@@ -1,5 +1,7 @@
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Asides from "#actors/egress/Asides.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { ProxyStore } from "#actors/ports/Stores.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -7,6 +9,7 @@ import type { Proxy, ProxyScope } from "#schemas/egress/Proxy.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import * as Surface from "#src/management/Surface.ts"
+import { Tunnels } from "#src/platform/upstream/egress/TunnelCounts.ts"
 import { type AssignmentInput, ProxiesGroup } from "./api.ts"
 import { ProxyHealth } from "./health/ProxyHealth.ts"
 import { Proxies } from "./Proxies.ts"
@@ -24,6 +27,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ProxiesGroup), "proxies",
   const proxies = yield* Proxies
   const proxyHealth = yield* ProxyHealth
   const store = yield* ProxyStore
+  const tunnels = yield* Tunnels
 
   const listed = <A>(items: ReadonlyArray<A>) => ({ items, total: items.length })
   const note = (action: string, { host, id, name, port, type }: Proxy) =>
@@ -45,10 +49,12 @@ export const layer = HttpApiBuilder.group(Surface.make(ProxiesGroup), "proxies",
     const connection = connectionById.get(connectionId)
     if (connection === undefined) return yield* Effect.fail(Refusal.notFound("Connection not found"))
     const way = egress === null ? { level: "direct" as const, levelId: null, proxy: null } : egress.of({ provider: connection.provider, connection })
-    const record = way.proxy === null ? undefined : (yield* store.list).find(({ id }) => id === way.proxy?.id)
+    const now = yield* Clock.currentTimeMillis
+    const proxy = way.proxy?.among === undefined ? way.proxy : Asides.choose(way.proxy.among, [], tunnels.asides, now)
+    const record = proxy === null ? undefined : (yield* store.list).find(({ id }) => id === proxy.id)
     return {
       connectionId, level: way.level,
-      levelId: way.level === "direct" || way.levelId === null ? null : Views.shownScopeId(snapshot, { scope: way.level, scopeId: way.levelId }),
+      levelId: way.level === "auto" || way.level === "direct" || way.levelId === null ? null : Views.shownScopeId(snapshot, { scope: way.level, scopeId: way.levelId }),
       proxy: record === undefined ? null : Views.proxyView(record)
     }
   })
@@ -72,11 +78,14 @@ export const layer = HttpApiBuilder.group(Surface.make(ProxiesGroup), "proxies",
 
   const health = Effect.fnUntraced(function*(hours: number) {
     const counts = new Map((yield* proxyHealth.over(hours)).map((count) => [count.proxyId, count]))
+    const now = yield* Clock.currentTimeMillis
     const items = (yield* store.list).map(({ id, name }) => {
+      const aside = tunnels.asides.of(id, now)
       const { failed = 0, lastError = null, latencyMs = 0, made = 0 } = counts.get(id) ?? {}
       return {
         proxyId: id, name, successCount: made, failureCount: failed, successRate: made + failed === 0 ? null : made / (made + failed),
-        avgLatencyMs: made === 0 ? null : Math.round(latencyMs / made), lastError
+        avgLatencyMs: made === 0 ? null : Math.round(latencyMs / made), lastError,
+        failuresInARow: aside?.failures ?? 0, setAsideUntil: aside === null ? null : new Date(aside.until).toISOString()
       }
     })
     return { ...listed(items), windowHours: hours }

@@ -79,7 +79,7 @@ const poolOf = ({ key, now, resilience, router }: Asking, model: string, face: C
   const { order, skipped } = route.order
   if (!route.lastResort) return { free: order, skipped }
   // A last resort is still tried; what it is rested for stands in no route.
-  const rested = order.map((candidate): Skipped => ({ candidate, unavailable: resilience.check(candidate.target, now) ?? { reason: "inactive", until: null, detail: "" } }))
+  const rested = order.map((candidate): Skipped => ({ candidate, unavailable: resilience.check(candidate.target, now) ?? { reason: candidate.target.proxy === null ? "inactive" : "proxy-aside", until: null, detail: "" } }))
   return { free: [], skipped: [...rested, ...skipped] }
 }
 

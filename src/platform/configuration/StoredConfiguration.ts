@@ -11,10 +11,11 @@ import { blockedProviders, Configuration, type Snapshot } from "#actors/ports/Co
 import { RecordLocks } from "#actors/ports/RecordLocks.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { ComboMappingStore, ComboStore, ConnectionStore, CustomModelStore, DocumentStore, NodeStore, ProxyStore } from "#actors/ports/Stores.ts"
+import { isOn } from "#schemas/flagCatalogue.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import * as FileOwned from "#schemas/FileOwned.ts"
 import * as ParamFilters from "#schemas/words/ParamFilters.ts"
-import type { Values } from "./Settings.ts"
+import type { Settings } from "./Settings.ts"
 import { SimulatorAddress } from "./SimulatorAddress.ts"
 
 /** Terminal states: such a connection is not tried until a test, a re-login or an edit clears it. */
@@ -53,6 +54,8 @@ export interface Options {
   readonly simulatorUrl: string | null
   /** Whether its models are listed. `auto`: only while no real connection exists. It is callable by name in every mode but `never`. */
   readonly simulatorMode: "auto" | "always" | "never"
+  /** For flags that the snapshot itself depends on. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
 }
 
 export const make = Effect.fnUntraced(function*(options: Options) {
@@ -87,6 +90,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     const proxies = yield* proxyStore.list
     const assignments = yield* proxyStore.assignments
     const simulatorUrl = options.simulatorMode === "never" ? null : options.simulatorUrl
+    const flags = new Map([...flagOverrides].map(([key, value]) => [key, String(value)]))
+    const chooses = isOn("PROXY_AUTO_SELECT_ENABLED", flags, options.environment ?? {})
     const snapshot: Snapshot = {
       version: ++version,
       connections,
@@ -100,11 +105,11 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       comboMappings,
       aliases: new Map([...aliases].map(([key, value]) => [key, String(value)])),
       settings,
-      flagOverrides: new Map([...flagOverrides].map(([key, value]) => [key, String(value)])),
+      flagOverrides: flags,
       pricing,
       paramFilters,
       fileOwned: FileOwned.byRecord(fileOwned),
-      egress: Egress.make({ proxies, assignments, settings }),
+      egress: Egress.make({ proxies, assignments, settings, chooses }),
       simulatorUrl,
       simulatorListed: simulatorUrl !== null && (options.simulatorMode === "always" || connections.length === 0)
     }
@@ -156,7 +161,8 @@ export const layer = (options: Options) => Layer.effect(Configuration, make(opti
 const simulatorModes = { auto: "auto", true: "always", false: "never" } as const
 
 /** The simulator is known unless the operator turned it off. */
-export const layerOf = ({ simulator }: Values) => Layer.unwrap(Effect.map(SimulatorAddress, ({ url }) => layer({
+export const layerOf = ({ environment, simulator }: Settings["Service"]) => Layer.unwrap(Effect.map(SimulatorAddress, ({ url }) => layer({
+  environment,
   simulatorUrl: simulator === "false" ? null : `${url}/v1`,
   simulatorMode: simulatorModes[simulator]
 })))

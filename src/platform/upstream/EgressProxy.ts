@@ -58,11 +58,12 @@ type Reading =
   | { readonly _tag: "More" }
   | { readonly _tag: "Write"; readonly bytes: Buffer; readonly rest: Buffer; readonly next: Reader }
   | { readonly _tag: "Done"; readonly rest: Buffer }
-  | { readonly _tag: "Refused"; readonly message: string }
+  /** `ofTarget`: the proxy itself is well. */
+  | { readonly _tag: "Refused"; readonly message: string; readonly ofTarget: boolean }
 type Reader = (bytes: Buffer) => Reading
 
 const more: Reading = { _tag: "More" }
-const refused = (message: string): Reading => ({ _tag: "Refused", message })
+const refused = (message: string, ofTarget = false): Reading => ({ _tag: "Refused", message, ofTarget })
 
 const readConnectHead: Reader = (bytes) => {
   const end = bytes.indexOf("\r\n\r\n")
@@ -70,7 +71,7 @@ const readConnectHead: Reader = (bytes) => {
   const status = /^HTTP\/1\.[01] (\d{3})/.exec(bytes.toString("latin1", 0, end))?.[1]
   if (status === undefined) return refused("did not answer CONNECT with HTTP/1.1")
   if (status[0] === "2") return { _tag: "Done", rest: bytes.subarray(end + 4) }
-  return refused(status === "407" ? "asks for other credentials (407)" : `refused the tunnel (status ${status})`)
+  return status === "407" ? refused("asks for other credentials (407)") : refused(`refused the tunnel (status ${status})`, true)
 }
 
 const hasCredentials = ({ password, username }: OutboundProxy): boolean => Redacted.value(username) !== "" || Redacted.value(password) !== ""
@@ -88,6 +89,9 @@ const socksReplies: ReadonlyArray<string> = [
   "succeeded", "general failure", "not allowed by its rules", "network unreachable", "host unreachable", "connection refused",
   "TTL expired", "command not supported", "address type not supported"
 ]
+
+/** Those of them that tell of the target, and not of the proxy. */
+const targetCodes: ReadonlySet<number> = new Set([2, 3, 4, 5, 6, 8])
 
 const socksAddress = (host: string): Buffer => {
   if (net.isIPv4(host)) return Buffer.from([1, ...host.split(".").map(Number)])
@@ -110,7 +114,7 @@ const socksReader = (proxy: OutboundProxy, target: DialTarget): Reader => {
     if (bytes.length < 5) return more
     if (bytes[0] !== 5) return refused("does not speak SOCKS5")
     const code = bytes[1] ?? 1
-    if (code !== 0) return refused(`could not open the tunnel: ${socksReplies[code] ?? `code ${code}`}`)
+    if (code !== 0) return refused(`could not open the tunnel: ${socksReplies[code] ?? `code ${code}`}`, targetCodes.has(code))
     const length = bytes[3] === 1 ? 10 : bytes[3] === 4 ? 22 : 7 + (bytes[4] ?? 0)
     return bytes.length < length ? more : { _tag: "Done", rest: bytes.subarray(length) }
   }
@@ -144,7 +148,7 @@ const handshake = (socket: net.Socket, first: Buffer, reader: Reader, label: str
     if (error !== null) socket.destroy()
     done(error)
   }
-  const fail = (message: string) => finish(new DialError("proxy", `${label} ${message}`))
+  const fail = (message: string, ofTarget = false) => finish(new DialError("proxy", `${label} ${message}`, undefined, ofTarget))
   const onError = (error: Error) => fail(`broke the connection (${error.message})`)
   const onClose = () => fail("closed the connection during the handshake")
   const onReadable = () => {
@@ -166,7 +170,7 @@ const handshake = (socket: net.Socket, first: Buffer, reader: Reader, label: str
           if (step.rest.length > 0) socket.unshift(step.rest)
           return finish(null)
         case "Refused":
-          return fail(step.message)
+          return fail(step.message, step.ofTarget)
       }
     }
   }

@@ -147,6 +147,7 @@ export class HttpCall extends WheelEntry implements UpstreamCall, ConnectionExch
     const progress = { ...this.#progress(), phase }
     // The tunnel does not stand yet: the provider has not been asked.
     const reason = phase === "connect" && this.#pool.tunnelled ? "proxy" : "timeout"
+    if (reason === "proxy") this.#pool.noteProxySilent()
     this.#fail(Failures.make(reason, progress, `${limitNames[phase]} from ${this.#pool.peer} within ${limit} ms (${phase} timeout)`))
     return Infinity
   }

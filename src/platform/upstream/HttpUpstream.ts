@@ -4,6 +4,7 @@
  * A call is one object and plain callbacks. Per origin and proxy there is one pool of sockets; one coarse timer wheel serves every
  * deadline; the guard sees every address before a socket is opened to it.
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -20,7 +21,8 @@ import * as Dialer from "./Dialer.ts"
 import * as Resolver from "./Resolver.ts"
 import { SocketPool } from "./SocketPool.ts"
 import type { PoolSettings } from "./SocketPool.ts"
-import { type TunnelCounts, Tunnels } from "./egress/TunnelCounts.ts"
+import { type Choice, ChosenCall } from "./egress/ChosenCall.ts"
+import { TunnelCounts, Tunnels } from "./egress/TunnelCounts.ts"
 import { Roster } from "#src/platform/structures/Roster.ts"
 import { TimerWheel } from "./TimerWheel.ts"
 
@@ -129,6 +131,9 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
       hop: options.hop ?? null,
       proxyConnectMs: options.proxyConnectMs ?? defaultProxyConnectMs
     }
+    const clock = yield* Clock.Clock
+    // Calls that choose their proxy must know of failures, also where nothing counts them.
+    const tunnels = options.tunnels ?? new TunnelCounts(() => clock.currentTimeMillisUnsafe())
     const maxPools = options.maxPools ?? defaultMaxPools
     const pools = new Map<string, SocketPool>()
     const live = new Roster<HttpCall>()
@@ -155,7 +160,7 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
         host: target.hostHeader,
         target,
         proxy: request.proxy,
-        tunnels: options.tunnels ?? null,
+        tunnels,
         trusted: request.proxy === null && options.isTrusted?.(request.origin) === true,
         dialer,
         settings,
@@ -171,6 +176,7 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
     const onOver = (call: HttpCall) => live.remove(call)
 
     const quiet = options.onProxies?.((revisions) => {
+      tunnels.asides.keep(revisions)
       for (const [key, pool] of pools) {
         if (pool.proxy === null || revisions.has(pool.proxy.revision)) continue
         pools.delete(key)
@@ -189,22 +195,28 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
       })
     )
 
+    const choice: Choice = { asides: tunnels.asides, now: tunnels.now, dispatch: (request, handler) => dispatch(request, handler) }
+    const dispatch: Service["dispatch"] = (request, handler) => {
+      if (closed) return refuse(handler, "aborted", "the gateway is shutting down")
+      const { proxy } = request
+      if (proxy !== null) {
+        if (proxy.refusal !== null) return refuse(handler, "proxy", `the proxy ${proxy.id} ${proxy.refusal}`)
+        if (proxy.among !== undefined) return new ChosenCall(choice, request, proxy.among, handler)
+      }
+      const key = proxy === null ? request.origin : `${proxy.revision} ${request.origin}`
+      const pool = pools.get(key) ?? open(key, request)
+      if (typeof pool === "string") return refuse(handler, "protocol", pool)
+      const head = pool.heads.of(request.method, request.path, request.headers)
+      if (typeof head === "string") return refuse(handler, "protocol", `the request cannot be sent: ${head}`)
+      const call = new HttpCall(request, head, handler, pool, wheel, onOver)
+      pool.lastUsedAt = call.startedAt
+      live.add(call)
+      call.start()
+      return call
+    }
+
     return Upstream.of({
-      dispatch: (request, handler) => {
-        if (closed) return refuse(handler, "aborted", "the gateway is shutting down")
-        const { proxy } = request
-        if (proxy !== null && proxy.refusal !== null) return refuse(handler, "proxy", `the proxy ${proxy.id} ${proxy.refusal}`)
-        const key = proxy === null ? request.origin : `${proxy.revision} ${request.origin}`
-        const pool = pools.get(key) ?? open(key, request)
-        if (typeof pool === "string") return refuse(handler, "protocol", pool)
-        const head = pool.heads.of(request.method, request.path, request.headers)
-        if (typeof head === "string") return refuse(handler, "protocol", `the request cannot be sent: ${head}`)
-        const call = new HttpCall(request, head, handler, pool, wheel, onOver)
-        pool.lastUsedAt = call.startedAt
-        live.add(call)
-        call.start()
-        return call
-      },
+      dispatch,
       stats: () => {
         const byOrigin = new Map<string, { origin: string; running: number; pending: number }>()
         for (const pool of pools.values()) {

@@ -194,6 +194,7 @@ export class SocketPool implements ConnectionOwner {
     const counted: Dialed = tunnels === null ? done : (error, socket) => {
       // TLS inside the tunnel is the target's: the tunnel stood.
       if (error === null || error.reason === "tls") tunnels.made(proxy.id, this.now() - since)
+      else if (error.reason === "proxy" && !error.ofTarget) tunnels.setAside(proxy)
       done(error, socket)
     }
     return EgressProxy.connect(this.#dialer, proxy, this.#settings.proxyConnectMs, this.target, this.#proxySessions, this.#sessions, counted)
@@ -202,6 +203,11 @@ export class SocketPool implements ConnectionOwner {
   /** A call failed because its proxy did. */
   noteProxyFailed(message: string): void {
     if (this.proxy !== null) this.#tunnels?.failed(this.proxy.id, message)
+  }
+
+  /** A call waited in vain for the tunnel. */
+  noteProxySilent(): void {
+    if (this.proxy !== null) this.#tunnels?.setAside(this.proxy)
   }
 
   /** Keeps no socket from now on; running calls end as they would. */

@@ -6,9 +6,12 @@ export type Reason = UpstreamFailure["reason"]
 /** A connection could not be made; carries its reason so that nothing has to be guessed from a code later. */
 export class DialError extends Error {
   readonly reason: Reason
-  constructor(reason: Reason, message: string, cause?: unknown) {
+  /** A proxy is well and says that it cannot, or may not, reach the target. */
+  readonly ofTarget: boolean
+  constructor(reason: Reason, message: string, cause?: unknown, ofTarget = false) {
     super(message, cause === undefined ? undefined : { cause })
     this.reason = reason
+    this.ofTarget = ofTarget
   }
 }
 

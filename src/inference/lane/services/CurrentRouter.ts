@@ -5,6 +5,8 @@ import * as Layer from "effect/Layer"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { Resilience } from "#actors/request/ports/Resilience.ts"
+import { Tunnels } from "#src/platform/upstream/egress/TunnelCounts.ts"
+import * as AsideProxies from "#src/routing/models/asideProxies.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import { makePricer } from "#src/providers/pricing.ts"
 import * as Registry from "#src/providers/Registry.ts"
@@ -26,6 +28,7 @@ export const layer = Layer.effect(CurrentRouter, Effect.gen(function*() {
   const flags = yield* Flags
   const quotas = yield* Quotas
   const resilience = yield* Resilience
+  const { asides } = yield* Tunnels
   const memory = new RouterMemory()
   let router: Router | null = null
   yield* Effect.acquireRelease(
@@ -35,7 +38,7 @@ export const layer = Layer.effect(CurrentRouter, Effect.gen(function*() {
     (quiet) => Effect.sync(quiet)
   )
   const options = (snapshot: Snapshot): RouterOptions => ({
-    resilience,
+    resilience: flags.isOn("PROXY_SKIP_RECENTLY_FAILED") && snapshot.egress !== null ? AsideProxies.over(resilience, asides) : resilience,
     quotas,
     memory,
     evals,

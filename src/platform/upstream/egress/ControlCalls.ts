@@ -7,6 +7,7 @@ import type { Caller } from "#actors/egress/Egress.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { Upstream, type UpstreamCall, type UpstreamFailure, type UpstreamHandler, type UpstreamRequest } from "#actors/request/ports/Upstream.ts"
+import { hasNoTunnel } from "./ChosenCall.ts"
 
 export type ControlRequest = Omit<UpstreamRequest, "proxy">
 
@@ -16,9 +17,6 @@ export type Asker = Pick<Caller, "connection" | "provider">
 export interface ControlCalls {
   readonly dispatch: (asker: Asker, request: ControlRequest, handler: UpstreamHandler) => UpstreamCall
 }
-
-/** No tunnel was made, so that nothing of the request has left. A proxy that may not be used is no such case. */
-const hasNoTunnel = ({ phase, reason }: UpstreamFailure): boolean => reason === "proxy" && phase === "connect"
 
 /** A call that is made a second time, direct, when its proxy makes no tunnel. */
 class WithFallback implements UpstreamCall, UpstreamHandler {
@@ -30,6 +28,10 @@ class WithFallback implements UpstreamCall, UpstreamHandler {
     this.#handler = handler
     this.#again = again
     this.#call = first(this)
+  }
+
+  onProxy(id: string): void {
+    this.#handler.onProxy?.(id)
   }
 
   onSent(): void {

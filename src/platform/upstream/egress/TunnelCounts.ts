@@ -1,6 +1,9 @@
 /** How many tunnels each proxy made, and how many calls failed for want of one, since the counts were last taken. */
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Asides, type Named } from "#actors/egress/Asides.ts"
 
 export interface TunnelCount {
   made: number
@@ -17,13 +20,27 @@ const ERROR_MAX = 300
 export class TunnelCounts {
   /** Called after each count. */
   onCounted: (() => void) | null = null
+  /** What failed a short while ago. */
+  readonly asides = new Asides()
+  /** ms since the epoch. */
+  readonly now: () => number
   #byProxy = new Map<string, TunnelCount>()
+
+  constructor(now: () => number) {
+    this.now = now
+  }
 
   made(proxy: string, ms: number): void {
     const count = this.#of(proxy)
     count.made++
     count.latencyMs += ms
+    this.asides.made(proxy)
     this.onCounted?.()
+  }
+
+  /** It failed by a fault of its own. */
+  setAside(proxy: Named): void {
+    this.asides.failed(proxy, this.now())
   }
 
   /** Proxies with counts. */
@@ -66,4 +83,4 @@ export class TunnelCounts {
 /** Those of this process. */
 export class Tunnels extends Context.Service<Tunnels, TunnelCounts>()("gateway/upstream/Tunnels") {}
 
-export const layer = Layer.sync(Tunnels, () => new TunnelCounts())
+export const layer = Layer.effect(Tunnels, Effect.map(Clock.Clock, (clock) => new TunnelCounts(() => clock.currentTimeMillisUnsafe())))
