@@ -69,7 +69,7 @@ export const catalogue = [
   flag("GATEWAY_CONTROL_PLANE_PROXY_DIRECT_FALLBACK", "network", "Control-Plane Direct Fallback", "boolean", null, "false", "danger", false,
     "OAuth and validation may go direct when the pinned proxy is unreachable"),
   flag("NETWORK_ROTATION_SHARED_EGRESS_GUARD", "network", "Shared Egress Guard", "boolean", null, "true", "info", false,
-    "After a network error without proxy: short cooldown, other proxy-less accounts skipped for this request", "proxies"),
+    "After a network error without proxy: short cooldown, other proxy-less accounts skipped for this request"),
   flag("PROXY_SKIP_RECENTLY_FAILED", "network", "Skip Recently Failed Proxies", "boolean", null, "false", "info", false,
     "Failed proxy set aside for a doubling time, per process; when all are aside nothing changes"),
   flag("PROXY_POOL_EGRESS_OBSERVATION", "network", "Egress Observation", "boolean", null, "false", "info", false,

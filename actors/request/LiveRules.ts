@@ -93,6 +93,14 @@ export class LiveRules implements WalkRules {
     return a.provider === b.provider && a.model === b.model
   }
 
+  sharesEgress(one: number, other: number): boolean {
+    if (this.#services.guardsEgress?.() !== true) return false
+    const a = this.targetAt(one)
+    const b = this.targetAt(other)
+    return a.proxy === null && b.proxy === null && a.provider === b.provider && a.origin === b.origin &&
+      a.connection !== null && b.connection !== null && a.connection.id !== b.connection.id
+  }
+
   blocked(index: number, at: number): Unavailable | null {
     return this.#services.resilience.check(this.targetAt(index), at, this.#ownFailures)
   }

@@ -22,6 +22,8 @@ export interface Services {
   readonly accounting: Accounting["Service"]
   readonly telemetry: Telemetry["Service"]
   readonly limits: RequestLimits
+  /** After a call without a proxy that made no connection, other accounts behind the same way out are not asked; absent = they are. */
+  readonly guardsEgress?: () => boolean
   readonly nodeId: string
   /** ms since the epoch. */
   readonly now: () => number

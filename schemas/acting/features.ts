@@ -27,7 +27,7 @@ export const features = {
   plugins: feature("Plugins", "No plugin is installed; skills run in a sandbox.", "/api/plugins"),
   privateModels: feature("Rules about which bare or non-public model is meant", "An unknown or ambiguous bare model id is refused, and public and private models are not distinguished."),
   promptCachePlanning: feature("Protection of cached prefixes in combos", "Use the strategy cache-optimized."),
-  proxies: feature("Pools and lists of outbound proxies", "An assignment names one proxy, no list of proxies is read from a URL, and addresses behind proxies are not observed. Accounts without a proxy are tried one after another.", "/api/v1/management/proxy-subscriptions"),
+  proxies: feature("Pools and lists of outbound proxies", "An assignment names one proxy, no list of proxies is read from a URL, and addresses behind proxies are not observed.", "/api/v1/management/proxy-subscriptions"),
   systemTransforms: feature("Transforms of instructions", "What stands around the instructions is the setting systemPrompt, and payload rules change any other part of a body."),
   toolPolicy: feature("Policy of tools", "Tools are offered and called as clients and models say."),
   tunnels: feature("Tunnels and traffic interception", "No tunnel and no intercepting proxy is started.", "/api/tunnels/cloudflared", "/api/tunnels/ngrok"),

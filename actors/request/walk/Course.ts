@@ -146,6 +146,11 @@ export class Course {
       return false
     })
   }
+
+  /** No connection was made, and none by a proxy: the other accounts behind the same way out are left out of this pass. */
+  leaveEgress(index: number): void {
+    this.#walk.drop((other) => this.#rules.sharesEgress(index, other))
+  }
 }
 
 /** The target that is available first, and what it waits for; null unless the upstreams of all targets named a time. */

@@ -182,6 +182,8 @@ export interface WalkRules {
   readonly drains: boolean
   /** Both are the same model of the same provider. */
   readonly isSameModel: (one: number, other: number) => boolean
+  /** Another account of the same provider, which would leave for the same address by no proxy: what could not be reached by one cannot be by the other. */
+  readonly sharesEgress: (one: number, other: number) => boolean
   /** What blocks a target at that time; what this request's own failures began does not count. */
   readonly blocked: (index: number, at: number) => Unavailable | null
   /** What blocks a target at that time for any request. */

@@ -264,6 +264,7 @@ const afterFailure = (state: State, course: Course, one: TryState, end: End, now
   if (!end.retryable && !(rules.isCombo && end.outcome === "upstream-status")) return null
   if (end.repeatable && !one.repeated) return { step: again(one), rests: false }
   if (end.repeatable) course.leaveSiblings(one.index)
+  if (end.phase === "connect" && end.outcome !== "policy") course.leaveEgress(one.index)
   const next = course.after(one.index, course.failed(one.index, end, now), now)
   if (next !== null) {
     const step = inTime(next, now, rules)

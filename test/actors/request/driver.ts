@@ -57,7 +57,7 @@ export const rulesOf = (world: World): RequestState.WalkRules => {
     size: world.targets.length, isCombo: world.isCombo, lastResort: world.lastResort, policy, policyOf: () => policy, maxAttempts: world.maxAttempts,
     deadline: world.deadline ?? Number.POSITIVE_INFINITY, maxContinuations, mayQueue: world.mayQueue, drains: world.drains,
     recovery: { holds: false, continues: world.continues, stopsAtEmpty: world.stopsAtEmpty, sibling: world.sibling },
-    isSameModel: (one, other) => one % 2 === other % 2, blocked, resting: blocked, mayWaitFor: (_, __, rounds) => rounds < 3, errorOf: () => error
+    isSameModel: (one, other) => one % 2 === other % 2, sharesEgress: (one, other) => one !== other && one % 3 === other % 3, blocked, resting: blocked, mayWaitFor: (_, __, rounds) => rounds < 3, errorOf: () => error
   }
 }
 

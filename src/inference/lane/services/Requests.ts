@@ -3,6 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Supervisor from "#actors/Supervisor.ts"
+import { Flags } from "#actors/ports/Flags.ts"
 import { Accounting } from "#actors/request/ports/Accounting.ts"
 import { Credentials } from "#actors/request/ports/Credentials.ts"
 import { Ledger } from "#actors/request/ports/Ledger.ts"
@@ -32,6 +33,7 @@ export const layer = Layer.effect(Requests, Effect.gen(function*() {
   const marks = yield* ConnectionMarks
   const learned = yield* LearnedParameters
   const quotas = yield* Quotas
+  const flags = yield* Flags
   const failed = yield* Supervisor.reporter("request")
   return {
     accounting: yield* Accounting,
@@ -41,6 +43,7 @@ export const layer = Layer.effect(Requests, Effect.gen(function*() {
     turns: yield* Turns,
     upstream: yield* Upstream,
     credentials, limits, makeAttemptId, nodeId, now,
+    guardsEgress: () => flags.isOn("NETWORK_ROTATION_SHARED_EGRESS_GUARD"),
     report: (target, end) => {
       if (StatusReason.of(end.upstreamStatus) === "credential" && target.tokenFrom !== null && target.tokenFrom !== undefined) credentials.refused(target.tokenFrom)
       // The headers came when the stream began, or just now.
