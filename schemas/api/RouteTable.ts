@@ -21,9 +21,7 @@ export interface RouteTable {
 }
 
 /** Documented paths that are not built yet and have the form of a path with a parameter: a fixed word is never read as an id. */
-export const reservedPaths: ReadonlySet<string> = new Set([
-  "/api/usage/proxy-logs"
-])
+export const reservedPaths: ReadonlySet<string> = new Set()
 
 /** Anchored pattern of a path: literal segments byte for byte, parameters one segment without escapes. */
 export const compilePath = (pattern: string): RegExp =>
@@ -84,4 +82,17 @@ export const allowed = (routes: ReadonlyArray<RouteRule>): ReadonlyArray<string>
   const methods = new Set(routes.map((route) => route.method))
   if (methods.has("GET")) methods.add("HEAD")
   return Array.from(methods)
+}
+
+/** Second names, each with all paths below it. */
+const twins: ReadonlyArray<readonly [twin: string, path: string]> = [["/api/settings/proxies", "/api/v1/management/proxies"]]
+
+/** The target of a request under the name that has routes; null for one that has no second name. */
+export const twinOf = (target: string): string | null => {
+  for (const [twin, path] of twins) {
+    if (!target.startsWith(twin)) continue
+    const rest = target.slice(twin.length)
+    if (rest === "" || rest.startsWith("/") || rest.startsWith("?")) return path + rest
+  }
+  return null
 }

@@ -1,4 +1,4 @@
-/** What no route takes: 404 unknown_route, or 405 with Allow where the path exists for another method. */
+/** What no route takes: the route of another name of its path, else 404 unknown_route, or 405 with Allow where the path exists for another method. */
 import * as Cause from "effect/Cause"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
@@ -53,6 +53,15 @@ export const layer = (routes: ReadonlyArray<RouteTable.RouteRule>) => {
       return HttpServerResponse.setHeaders(Render.body(refusal, requestId), headers)
     })
 
-    return (httpEffect) => Effect.catchCause(httpEffect, (cause) => isRouteNotFound(cause) ? refuse : Effect.failCause(cause))
+    return (httpEffect) => Effect.catchCause(httpEffect, (cause) => {
+      if (!isRouteNotFound(cause)) return Effect.failCause(cause)
+      return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+        const target = RouteTable.twinOf(request.url)
+        return target === null ? refuse : Effect.provideService(
+          Effect.catchCause(httpEffect, (again) => isRouteNotFound(again) ? refuse : Effect.failCause(again)),
+          HttpServerRequest.HttpServerRequest, request.modify({ url: target })
+        )
+      })
+    })
   }), { global: true })
 }

@@ -156,7 +156,7 @@ describe("GET /api/v1/management/proxies/health", () => {
     await using well = await start({ name: "a-well" })
     const away = await create(await ScriptedServer.unusedPort(), { name: "b-away" })
     await create(1, { name: "c-unused" })
-    const none = { successCount: 0, failureCount: 0, successRate: null, avgLatencyMs: null, lastError: null }
+    const none = { successCount: 0, failureCount: 0, successRate: null, avgLatencyMs: null, lastError: null, failuresInARow: 0, setAsideUntil: null }
     const health = (query = "") => call<{ items: ReadonlyArray<Record<string, unknown>> }>("GET", `${PATH}/health${query}`)
     expect(await health()).toMatchObject({ total: 3, windowHours: 24, items: [{ name: "a-well", ...none }, { name: "b-away", ...none }, { name: "c-unused", ...none }] })
     for (const [id, status] of [[well.record.id, 200], [away.id, 502]] as const) {
@@ -165,9 +165,61 @@ describe("GET /api/v1/management/proxies/health", () => {
     }
     const { items } = await health("?hours=1")
     const { avgLatencyMs, ...first } = items[0] ?? {}
-    expect(first).toEqual({ proxyId: well.record.id, name: "a-well", successCount: well.proxy.tunnels.length, failureCount: 0, successRate: 1, lastError: null })
+    expect(first).toEqual({ proxyId: well.record.id, name: "a-well", successCount: well.proxy.tunnels.length, failureCount: 0, successRate: 1, lastError: null, failuresInARow: 0, setAsideUntil: null })
     expect(Number(avgLatencyMs)).toBeLessThan(5_000)
-    expect(items[1]).toEqual({ ...none, proxyId: away.id, name: "b-away", failureCount: 2, successRate: 0, lastError: `the proxy ${away.id} cannot be reached (ECONNREFUSED)` })
+    expect(items[1]).toEqual({ ...none, proxyId: away.id, name: "b-away", failureCount: 2, successRate: 0, lastError: `the proxy ${away.id} cannot be reached (ECONNREFUSED)`, failuresInARow: 1, setAsideUntil: expect.stringMatching(/^2\d{3}-.*Z$/) })
     for (const hours of ["0", "721", "x", "1.5"]) expect((await raw("GET", `${PATH}/health?hours=${hours}`)).status, hours).toBe(400)
+  })
+})
+
+describe("an import", () => {
+  it("adds what can be added, leaves what is there as it is, and names the rest by its place", async () => {
+    const item = (port: number, over: Record<string, unknown> = {}) => ({ name: `p-${port}`, host: "127.0.0.1", port, ...over })
+    const before = await create(9001, { username: "user", password: CANARY })
+    const items = [
+      item(9001, { username: "user", password: CANARY, name: "another name" }), item(9002), item(9002, { name: "twice" }), item(9003, { host: "not a host" }), item(9004, { type: "socks5" }),
+      item(9001)
+    ]
+    expect(await call("POST", `${PATH}/bulk-import`, { items })).toEqual({
+      success: true, requested: 6, created: 2, skipped: 2, failed: [
+        { index: 3, reason: "Expected a host name or an IP address, without scheme, port and path" },
+        { index: 4, reason: "SOCKS5 proxies are switched off: set enableSocks5Proxy with PATCH /api/settings" }
+      ]
+    })
+    const { items: found } = await call<{ items: ReadonlyArray<View> }>("GET", PATH)
+    expect(found.map(({ name, password, port }) => [name, port, password])).toEqual([["office", 9001, "[redacted]"], ["p-9001", 9001, null], ["p-9002", 9002, null]])
+    expect(found[0]).toEqual(before)
+    expect((await refusal("POST", `${PATH}/bulk-import`, { items: Array.from({ length: 101 }, () => item(9005)) }))[0]).toBe(400)
+    const audit = await raw("GET", "/api/compliance/audit-log?action=proxy.imported")
+    expect(audit.text).toContain("\"created\":2")
+    expect(audit.text).not.toContain(CANARY)
+  })
+})
+
+describe("the second name of the registry's paths", () => {
+  const TWIN = "/api/settings/proxies"
+
+  it("is answered as the first, and to the same callers", async () => {
+    const made = await call<View>("POST", TWIN, { name: "twin", host: "127.0.0.1", port: 9010 })
+    expect(await call("GET", TWIN)).toEqual(await call("GET", PATH))
+    expect(await call("GET", `${TWIN}?id=${made.id}`)).toEqual(made)
+    await call("PUT", `${TWIN}/assignments`, { scope: "provider", scopeId: "lab", proxyId: made.id })
+    expect(await call("GET", `${TWIN}/assignments?scope=provider`)).toMatchObject({ total: 1, items: [{ scopeId: "lab", proxyId: made.id }] })
+    expect(await call("PUT", `${TWIN}/bulk-assign`, { scope: "provider", scopeIds: ["lab"] })).toMatchObject({ updated: 1 })
+    expect(await call("GET", `${TWIN}/health?hours=1`)).toMatchObject({ windowHours: 1 })
+    expect(await call("POST", `${TWIN}/bulk-import`, { items: [{ name: "twin", host: "127.0.0.1", port: 9010 }] })).toMatchObject({ created: 0, skipped: 1 })
+    expect(await call("PATCH", TWIN, { id: made.id, name: "renamed" })).toMatchObject({ id: made.id, name: "renamed" })
+    expect((await raw("DELETE", `${TWIN}?id=${made.id}`)).status).toBe(200)
+    for (const method of ["GET", "POST"]) expect((await Http.send(lab.gateway.url, { method, path: TWIN, ...(method === "GET" ? {} : { body: { name: "x", host: "127.0.0.1", port: 1 } }) })).status).toBe(401)
+    expect((await raw("PUT", TWIN, {})).status).toBe(405)
+    for (const path of [`${TWIN}/none`, `${TWIN}x`, "/api/settings/proxiesx/health"]) expect([path, (await raw("GET", path)).status]).toEqual([path, 404])
+  })
+
+  it("has a migration that keeps what the older map made", async () => {
+    await call("PUT", "/api/settings/proxy", { global: { host: "127.0.0.1", port: 9020 } })
+    expect(await call("POST", `${TWIN}/migrate`)).toEqual({ success: true, migrated: 1 })
+    expect(await call("POST", `${PATH}/migrate`)).toEqual({ success: true, migrated: 0 })
+    await call("PUT", "/api/settings/proxy", { global: null })
+    expect(await call("GET", TWIN)).toMatchObject({ total: 1, items: [{ port: 9020, source: "manual" }] })
   })
 })

@@ -15,12 +15,16 @@ import type { Proxy, ProxyAssignment, ProxyScope } from "#schemas/egress/Proxy.t
 import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
 import * as StoredCredentials from "#src/management/ownership/storedCredentials.ts"
 import { REDACTED } from "#src/management/redact.ts"
-import type { NewProxy, ProxyChange } from "./api.ts"
+import type { Imported, NewProxy, ProxyChange } from "./api.ts"
 import * as Address from "./address.ts"
+import { isSame } from "./sameProxy.ts"
 import { originOf } from "./views.ts"
 
 /** Longest credential over SOCKS5, bytes (RFC 1929). */
 const SOCKS_MAX = 255
+
+/** Proxies of an import that are checked at once. */
+const IMPORTED_AT_ONCE = 8
 
 type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
 
@@ -29,6 +33,10 @@ export class Proxies extends Context.Service<Proxies, {
   readonly draft: (input: NewProxy, source: Proxy["source"]) => Done<Proxy>
   readonly create: (input: NewProxy, source: Proxy["source"]) => Done<Proxy>
   readonly update: (input: ProxyChange) => Done<Proxy>
+  /** Several at once: what cannot be stored is named by its place and the rest is stored; proxies that are there are left as they are. */
+  readonly importAll: (inputs: ReadonlyArray<NewProxy>) => Done<Omit<Imported, "success">>
+  /** Those of the older map become records as all others; answers how many. */
+  readonly migrate: Done<number>
   /** `detach`: what is assigned to it goes direct, or by the next assignment. */
   readonly remove: (id: string, detach: boolean) => Done<Proxy>
   /** The id as assignments are stored, of a provider, connection, combo or key that exists; else why not. */
@@ -105,6 +113,32 @@ const make = Effect.gen(function*() {
       yield* configuration.commit(store.insert(proxy))
       return proxy
     }),
+    importAll: Effect.fn("Proxies.importAll")(function*(inputs) {
+      const failed: Array<Imported["failed"][number]> = []
+      // The guard asks the network, which must not hold up other changes.
+      const drafts = yield* Effect.forEach(inputs, (input, index) => draft(input, "manual").pipe(Effect.catch((problem) =>
+        problem._tag === "StoreError" ? Effect.fail(problem) : Effect.sync(() => {
+          failed.push({ index, reason: problem.error.details?.[0]?.message ?? problem.error.message })
+          return null
+        }))), { concurrency: IMPORTED_AT_ONCE })
+      const wanted = drafts.filter((proxy) => proxy !== null)
+      const created = yield* configuration.commit(Effect.gen(function*() {
+        const known = [...yield* store.list]
+        const before = known.length
+        for (const proxy of wanted) {
+          if (known.some((one) => isSame(one, proxy))) continue
+          yield* store.insert(proxy)
+          known.push(proxy)
+        }
+        return known.length - before
+      }))
+      return { requested: inputs.length, created, skipped: wanted.length - created, failed: failed.toSorted((a, b) => a.index - b.index) }
+    }),
+    migrate: configuration.commit(Effect.gen(function*() {
+      const made = (yield* store.list).filter(({ source }) => source === "settings")
+      for (const proxy of made) yield* store.replace({ ...proxy, source: "manual" })
+      return made.length
+    })),
     update: Effect.fn("Proxies.update")(function*({ id, password, username, ...fields }) {
       const host = fields.host === undefined ? undefined : yield* hostOf(fields.host)
       const changed = (before: Proxy, at: string): Proxy => ({

@@ -22,7 +22,7 @@ export const host = text(1, 255)
 export const port = integer(1, 65_535)
 
 /** A username or password `[redacted]` keeps what is stored. */
-export const NewProxy = Schema.Struct({ name: text(1, 120), type: opt(ProxyType), host, port, ...common })
+export const NewProxy = Schema.Struct({ name: text(1, 120), type: opt(ProxyType), host, port, ...common }).annotate({ identifier: "NewOutboundProxy" })
 export type NewProxy = typeof NewProxy.Type
 export const ProxyChange = Schema.Struct({ id, name: opt(text(1, 120)), type: opt(ProxyType), host: opt(host), port: opt(port), ...common })
 export type ProxyChange = typeof ProxyChange.Type
@@ -41,7 +41,7 @@ const AssignmentView = Schema.Struct({
   scopeId: Schema.NullOr(Schema.String),
   proxyId: Schema.String,
   assignedAt: Schema.String
-})
+}).annotate({ identifier: "ProxyAssignment" })
 export type AssignmentView = typeof AssignmentView.Type
 
 const listOfAll = <S extends Schema.Top>(item: S) => Schema.Struct({ items: Schema.Array(item), total: Schema.Int })
@@ -59,6 +59,20 @@ const Assignment = { scope, scopeId: clearable(id), proxyId: clearable(id) }
 export type AssignmentInput = typeof AssignmentInput.Type
 export const AssignmentInput = Schema.Struct(Assignment)
 const BulkInput = Schema.Struct({ scope, scopeIds: listOf(id, 1_000), proxyId: clearable(id) })
+
+/** Proxies of one import. */
+export const IMPORT_MAX = 100
+
+const Imported = Schema.Struct({
+  ...Success.fields,
+  requested: Schema.Int,
+  created: Schema.Int,
+  /** Those that were there before, or stand in the list twice. */
+  skipped: Schema.Int,
+  /** By their place in the list, from 0. */
+  failed: Schema.Array(Schema.Struct({ index: Schema.Int, reason: Schema.String }))
+})
+export type Imported = typeof Imported.Type
 
 /** A success is a tunnel that was made for a call, a failure a call that got none. */
 const Health = Schema.Struct({
@@ -105,8 +119,12 @@ export const ProxiesGroup = HttpApiGroup.make("proxies").add(
       ...Success.fields, requested: Schema.Int, updated: Schema.Int, failed: Schema.Array(Schema.Struct({ scopeId: Schema.String, reason: Schema.String }))
     })
   }).annotate(Access, writes).annotate(OpenApi.Summary, "The same assignment for several ids of one scope; unknown ids are listed and the others assigned"),
+  HttpApiEndpoint.post("bulkImport", "/api/v1/management/proxies/bulk-import", { payload: Schema.Struct({ items: listOf(NewProxy, IMPORT_MAX) }), success: Imported })
+    .annotate(Access, writes).annotate(OpenApi.Summary, "Add several proxies; those that cannot be added are listed and the others added"),
+  HttpApiEndpoint.post("migrate", "/api/v1/management/proxies/migrate", { success: Schema.Struct({ ...Success.fields, migrated: Schema.Int }) })
+    .annotate(Access, writes).annotate(OpenApi.Summary, "Keep the proxies that PUT /api/settings/proxy made, also after their last assignment"),
   HttpApiEndpoint.get("health", "/api/v1/management/proxies/health", {
     query: { hours: opt(queryInteger(1, 720)) },
     success: Schema.Struct({ ...listOfAll(Health).fields, windowHours: Schema.Int })
   }).annotate(Access, reads).annotate(OpenApi.Summary, "Tunnels of each proxy over some hours: made, failed, and how long they took")
-).annotateMerge(OpenApi.annotations({ title: "Outbound proxies", description: "Proxies that calls of upstreams leave by." }))
+).annotateMerge(OpenApi.annotations({ title: "Outbound proxies", description: "Proxies that calls of upstreams leave by. The same paths are served below `/api/settings/proxies`." }))

@@ -131,6 +131,16 @@ export const layer = HttpApiBuilder.group(Surface.make(ProxiesGroup), "proxies",
     assignments: ({ query }) => answer(assignments(query)),
     assign: ({ payload }) => answer(assign(payload)),
     bulkAssign: ({ payload }) => answer(bulkAssign(payload)),
+    bulkImport: ({ payload }) => answer(Effect.gen(function*() {
+      const imported = yield* proxies.importAll(payload.items)
+      yield* audit.note({ action: "proxy.imported", resourceType: "proxy", details: { created: imported.created, skipped: imported.skipped, failed: imported.failed.length } })
+      return { success: true as const, ...imported }
+    })),
+    migrate: () => answer(Effect.gen(function*() {
+      const migrated = yield* proxies.migrate
+      yield* audit.note({ action: "proxy.migrated", resourceType: "proxy", details: { migrated } })
+      return { success: true as const, migrated }
+    })),
     health: ({ query }) => answer(health(query.hours ?? 24))
   })
 }))

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import * as Redacted from "effect/Redacted"
+import type * as Redacted from "effect/Redacted"
 import * as Egress from "#actors/egress/Egress.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { ProxyStore } from "#actors/ports/Stores.ts"
@@ -13,6 +13,7 @@ import { REDACTED } from "#src/management/redact.ts"
 import * as Surface from "#src/management/Surface.ts"
 import { Proxies } from "#src/features/proxies/Proxies.ts"
 import { ProxyTest } from "#src/features/proxies/ProxyTest.ts"
+import { isSame, plain } from "#src/features/proxies/sameProxy.ts"
 import * as Views from "#src/features/proxies/views.ts"
 import { type MapChange, type MapView, type ProxyPlace, type ProxyPlaceView, ProxySettingsGroup } from "./api.ts"
 
@@ -33,11 +34,6 @@ const placeView = (proxy: Proxy): ProxyPlaceView => {
   const { host, password, port, type, username } = Views.proxyView(proxy)
   return { type, host, port, username, password }
 }
-
-const plain = (secret: Redacted.Redacted<string> | null): string | null => secret === null ? null : Redacted.value(secret)
-
-const isSame = (a: Proxy, b: Proxy): boolean =>
-  a.type === b.type && a.host === b.host && a.port === b.port && plain(a.username) === plain(b.username) && plain(a.password) === plain(b.password)
 
 /** Errors of a place name it by its path in the whole. */
 const at = ({ idPath, path }: Pick<Wish, "idPath" | "path">) => (problem: Refusal.Refusal): Refusal.Refusal => {
