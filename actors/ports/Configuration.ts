@@ -5,6 +5,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Egress } from "#actors/egress/Egress.ts"
+import type { SyncedModels } from "#schemas/catalogue/SyncedModels.ts"
 import type { Combo, ComboMapping } from "#schemas/records/Combo.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
@@ -33,6 +34,8 @@ export interface Snapshot {
   readonly flagOverrides: ReadonlyMap<string, string>
   /** `<provider>/<model>` to a partial price. */
   readonly pricing: ReadonlyMap<string, unknown>
+  /** Read from public lists; the operator's own word stands before it, the registry's behind it. */
+  readonly synced: SyncedModels
   /** What of a body connections' upstreams are not sent, by the connection's id; as it is stored. */
   readonly paramFilters: ReadonlyMap<string, unknown>
   /** `<kind>/<id>` of each record that the configuration file declares. */

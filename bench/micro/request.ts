@@ -14,6 +14,7 @@ import { Ledger } from "#actors/request/ports/Ledger.ts"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import type { UpstreamHandler } from "#actors/request/ports/Upstream.ts"
+import * as SyncedModels from "#schemas/catalogue/SyncedModels.ts"
 import { defaultPolicy, type ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import * as GatewayAccounting from "#src/platform/accounting/GatewayAccounting.ts"
@@ -61,7 +62,7 @@ const connection = {
 const snapshot = {
   version: 1, connections: [connection], connectionById: new Map([["c1", connection]]), activeByProvider: new Map([["openai", [connection]]]),
   nodes: [], nodeById: new Map(), nodeByPrefix: new Map(), customModels: [], aliases: new Map(), settings: new Map(), flagOverrides: new Map(),
-  pricing: new Map(), paramFilters: new Map(), fileOwned: new Map(), comboMappings: [], egress: null, simulatorUrl: null, simulatorListed: false,
+  pricing: new Map(), synced: SyncedModels.none, paramFilters: new Map(), fileOwned: new Map(), comboMappings: [], egress: null, simulatorUrl: null, simulatorListed: false,
   combos: throughCombo ? [{
     id: "four", name: "four", strategy: "priority", config: {}, allowedProviders: [], system_message: null, tool_filter_regex: null, isActive: true, updatedAt: "now",
     models: ["gpt-4o-mini", "gpt-4o", "gpt-4.1", "gpt-4.1-mini"].map((name) =>

@@ -2,8 +2,9 @@
  * What a model costs: the operator's prices over the synced ones over the registry's, field by field.
  * Pure; a model without a price costs nothing.
  */
+import type { Snapshot } from "#actors/ports/Configuration.ts"
 import { type Model, type Price, ServiceTier } from "#schemas/Provider.ts"
-import type { Registry } from "#src/providers/Registry.ts"
+import { builtin, type Registry } from "#src/providers/Registry.ts"
 
 export type PriceSource = "user" | "synced" | "default"
 
@@ -13,6 +14,9 @@ export interface PricingView {
   readonly user: ReadonlyMap<string, unknown>
   readonly synced: ReadonlyMap<string, unknown>
 }
+
+/** The layers of a snapshot. */
+export const viewOf = ({ pricing, synced }: Pick<Snapshot, "pricing" | "synced">): PricingView => ({ registry: builtin, user: pricing, synced: synced.prices })
 
 export type PriceMap = Readonly<Record<string, Readonly<Record<string, Price>>>>
 
@@ -55,6 +59,22 @@ const overlayTiers = (into: Draft, layer: unknown): void => {
   if (!isEmpty(found)) into.tiers = { ...into.tiers, ...found }
 }
 
+/** The price of long prompts of a layer, if it is whole. */
+const longIn = (layer: unknown): Price["long"] | undefined => {
+  const long = typeof layer === "object" && layer !== null && "long" in layer ? layer.long : null
+  if (typeof long !== "object" || long === null || !("above" in long) || typeof long.above !== "number" || !(long.above > 0)) return undefined
+  const { cache_creation, cached, input, output } = amountsIn(long, ["input", "output", "cached", "cache_creation"])
+  return input === undefined || output === undefined ? undefined
+    : { above: long.above, input, output, ...(cached === undefined ? {} : { cached }), ...(cache_creation === undefined ? {} : { cache_creation }) }
+}
+
+/** A price of long prompts belongs to the base price of its source: a source with another base and none of its own takes it away. */
+const overlayLong = (into: Draft, before: Price | undefined, synced: unknown): void => {
+  const own = longIn(synced)
+  if (own !== undefined) into.long = own
+  else if (into.input !== before?.input || into.output !== before?.output) delete into.long
+}
+
 /** The registry's model behind an id: its own id, a dated alias of it, or the upstream id it stands for. */
 const registered = (registry: Registry, provider: string, model: string): Model | undefined =>
   registry.modelsOf.get(provider)?.get(model)
@@ -66,9 +86,9 @@ const exact = (view: PricingView, provider: string, model: string): Price | null
   const user = view.user.get(key)
   if (synced === undefined && user === undefined) return facts ?? null
   const price: Draft = { ...facts }
-  const changed = overlay(price, synced)
-  // The registry's price of long prompts belongs to its base price: it is dropped when another source sets the base.
-  if (overlay(price, user) || changed) delete price.long
+  overlay(price, synced)
+  overlayLong(price, facts, synced)
+  if (overlay(price, user)) delete price.long
   overlayTiers(price, synced)
   overlayTiers(price, user)
   return Object.keys(price).length === 0 ? null : price

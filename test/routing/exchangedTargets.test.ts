@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest"
 import * as Redacted from "effect/Redacted"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
+import * as SyncedModels from "#schemas/catalogue/SyncedModels.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { FormatName } from "#schemas/wire/conversation.ts"
@@ -12,7 +13,7 @@ import { connection } from "#test/suites/records.ts"
 const snapshot = (...connections: ReadonlyArray<Connection>): Snapshot => ({
   version: 1, connections, connectionById: new Map(connections.map((one) => [one.id, one])),
   activeByProvider: new Map(connections.map((one) => [one.provider, [one]])), nodes: [], nodeById: new Map(), nodeByPrefix: new Map(), customModels: [], combos: [], comboMappings: [],
-  aliases: new Map(), settings: new Map(), flagOverrides: new Map(), paramFilters: new Map(), pricing: new Map(), fileOwned: new Map(), simulatorUrl: null, egress: null, simulatorListed: false
+  aliases: new Map(), settings: new Map(), flagOverrides: new Map(), paramFilters: new Map(), pricing: new Map(), synced: SyncedModels.none, fileOwned: new Map(), simulatorUrl: null, egress: null, simulatorListed: false
 })
 
 const first = (one: Connection, model: string, face: FormatName = "chat-completions"): Target => {

@@ -12,8 +12,7 @@ import { settingDefaults } from "#schemas/settingDefaults.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
-import * as Registry from "#src/providers/Registry.ts"
-import { makePricer } from "#src/providers/pricing.ts"
+import { makePricer, viewOf } from "#src/providers/pricing.ts"
 import * as Surface from "#src/management/Surface.ts"
 
 const HOUR_MS = 3_600_000
@@ -64,7 +63,7 @@ export const layer = HttpApiBuilder.group(Surface.make(CacheGroup), "cache", Eff
   }
 
   const figuresOf = (uses: ReadonlyArray<PromptCacheUse>): PromptCacheFigures => {
-    const priceOf = makePricer({ registry: Registry.builtin, user: configuration.current().pricing, synced: new Map() })
+    const priceOf = makePricer(viewOf(configuration.current()))
     const byProvider: Record<string, PromptCacheFigures["byProvider"][string]> = {}
     let saved = 0
     const total = { requests: 0, cachedRequests: 0, inputTokens: 0, cachedTokens: 0, cacheCreationTokens: 0 }

@@ -9,8 +9,7 @@ import { TargetTests } from "#src/inference/ports/TargetTests.ts"
 import type { TargetTest } from "./api.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import { expansionsOf } from "#src/routing/combos/expansions.ts"
-import { builtin } from "#src/providers/Registry.ts"
-import { makePricer } from "#src/providers/pricing.ts"
+import { makePricer, viewOf } from "#src/providers/pricing.ts"
 import type { Candidate } from "#src/routing/models/candidate.ts"
 import { candidatesOf, refusedOf } from "#src/routing/combos/expand.ts"
 
@@ -53,7 +52,7 @@ export const make = Effect.gen(function*() {
   return ComboTests.of({
     run: Effect.fn("ComboTests.run")(function*(combo) {
       const snapshot = configuration.current()
-      const priceOf = makePricer({ registry: builtin, user: snapshot.pricing, synced: new Map() })
+      const priceOf = makePricer(viewOf(snapshot))
       const expansion = expansionsOf(snapshot, flags, priceOf)(combo)
       const asked = yield* Effect.forEach(candidatesOf(expansion), ask, { concurrency: parallel })
       const refused = refusedOf(expansion).map(({ asked: model, error, executionKey, label, stepId }): TargetTest => ({

@@ -6,7 +6,6 @@ import { Flags } from "#actors/ports/Flags.ts"
 import { answer } from "#src/management/answer.ts"
 import * as Surface from "#src/management/Surface.ts"
 import * as Pricing from "#src/providers/pricing.ts"
-import { builtin } from "#src/providers/Registry.ts"
 import { SearchGroup } from "./api.ts"
 import { SearchStatistics } from "./statistics/SearchStatistics.ts"
 import * as Views from "./views.ts"
@@ -30,7 +29,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SearchGroup), "search", E
   return handlers.handleAll({
     providers: () => Effect.sync(() => {
       const snapshot = configuration.current()
-      const view = { registry: builtin, user: snapshot.pricing, synced: new Map() }
+      const view = Pricing.viewOf(snapshot)
       return { providers: Views.providersOf(snapshot, (provider, model) => Pricing.priceOf(view, provider, model)) }
     }),
     stats: () => answer(stats)

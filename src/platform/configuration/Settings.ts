@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as SyncedModels from "#schemas/catalogue/SyncedModels.ts"
 import * as FlagCatalogue from "#schemas/flagCatalogue.ts"
 import { PASSWORD_MAXIMUM, PASSWORD_MINIMUM } from "#schemas/passwordLength.ts"
 import * as Hosts from "#src/platform/gate/hosts.ts"
@@ -136,6 +137,24 @@ const list = (name: string, doc: string, { expects, fits }: Rule): Variable<Read
   }
 })
 
+const listOr = (name: string, fallback: ReadonlyArray<string>, doc: string, rule: Rule): Variable<ReadonlyArray<string>> => {
+  const plain = list(name, doc, rule)
+  return {
+    ...plain, fallback: fallback.join(", "),
+    read: (text) => {
+      const entries = plain.read(text)
+      return entries instanceof Problem || entries.length > 0 ? entries : fallback
+    }
+  }
+}
+
+const urlOr = (name: string, fallback: string, doc: string): Variable<string> => {
+  const plain = optional(name, doc, httpRule)
+  return { ...plain, fallback, read: (text) => plain.read(text) ?? fallback }
+}
+
+const sourceRule: Rule = { expects: "litellm or models.dev", fits: (entry) => SyncedModels.Source.literals.some((source) => source === entry) }
+
 const hour = 3_600_000
 
 const variables = {
@@ -206,6 +225,10 @@ const variables = {
   slowReaderTimeoutMs: whole("GATEWAY_SLOW_READER_TIMEOUT_MS", 60_000, 1_000, hour, "ms", "A client that takes no byte for so long is cut."),
   defaultRatePerDay: whole("DEFAULT_RATE_LIMIT_PER_DAY", 0, 0, 1_000_000_000, "requests", "Requests per day of keys without rate limits of their own (and 5 times as many per week, 20 times per month); 0 = no limit. The keys of the environment have none."),
   emergencyModel: optional("GATEWAY_EMERGENCY_FALLBACK_MODEL", "Model for requests whose budget is used up (flag GATEWAY_EMERGENCY_FALLBACK); unset: a model with a price of 0 of a connected provider, if there is one."),
+  pricingSyncSeconds: whole("PRICING_SYNC_INTERVAL", 86_400, 60, 30 * 86_400, "seconds", "Seconds between two readings of the sources of prices, while the flag PRICING_SYNC_ENABLED is on."),
+  pricingSources: listOr("PRICING_SYNC_SOURCES", ["litellm"], "Sources of prices, comma-separated: litellm, models.dev. Of a model that several name, the first one's price counts.", sourceRule),
+  litellmUrl: urlOr("GATEWAY_LITELLM_PRICES_URL", "https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json", "Where the source litellm is read."),
+  modelsDevUrl: urlOr("GATEWAY_MODELS_DEV_URL", "https://models.dev/api.json", "Where the source models.dev is read."),
   modelListsEveryMs: whole("GATEWAY_MODEL_LISTS_REFRESH_MS", hour, 0, 30 * 24 * hour, "ms", "How often the model lists of provider nodes are read again; a new node's is read at once. 0 = only by POST /api/providers/{id}/sync-models."),
   toolLoopSteps: whole("GATEWAY_TOOL_LOOP_STEPS", 8, 1, 50, "turns", "Turns of one request in which the gateway runs tools for the model; after them the model answers without."),
   maxAttempts: whole("GATEWAY_MAX_ATTEMPTS", 6, 1, 100, "wire calls", "Upstream calls one request may cost."),

@@ -13,10 +13,12 @@ import { StoreError } from "#actors/ports/StoreError.ts"
 import { ComboMappingStore, ComboStore, ConnectionStore, CustomModelStore, DocumentStore, NodeStore, ProxyStore } from "#actors/ports/Stores.ts"
 import { isOn } from "#schemas/flagCatalogue.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
+import * as SyncedModels from "#schemas/catalogue/SyncedModels.ts"
 import * as FileOwned from "#schemas/FileOwned.ts"
 import * as ParamFilters from "#schemas/words/ParamFilters.ts"
 import type { Settings } from "./Settings.ts"
 import { SimulatorAddress } from "./SimulatorAddress.ts"
+import * as SyncedCatalogue from "./SyncedCatalogue.ts"
 
 /** Terminal states: such a connection is not tried until a test, a re-login or an edit clears it. */
 const terminal: ReadonlySet<string> = new Set(["expired", "banned", "credits_exhausted"])
@@ -44,7 +46,7 @@ const tooLate = new StoreError({
 
 /** Kinds of changes that concern the snapshot; of documents, only those of `documentKinds`. */
 const kinds: ReadonlySet<string> = new Set(["connection", "node", "custom-model", "combo", "combo-mapping", "proxy", "proxy-assignment"])
-const documentKinds: ReadonlySet<string> = new Set(["alias", "setting", "flag", "pricing", ParamFilters.documentKind, FileOwned.KIND])
+const documentKinds: ReadonlySet<string> = new Set(["alias", "setting", "flag", "pricing", SyncedModels.stateKind, ParamFilters.documentKind, FileOwned.KIND])
 
 const concerns = (change: Change): boolean =>
   change.kind === "document" ? documentKinds.has(change.id.slice(0, change.id.indexOf("/"))) : kinds.has(change.kind)
@@ -56,6 +58,8 @@ export interface Options {
   readonly simulatorMode: "auto" | "always" | "never"
   /** For flags that the snapshot itself depends on. */
   readonly environment?: Readonly<Record<string, string | undefined>>
+  /** PRICING_SYNC_SOURCES: the source that counts first stands first. */
+  readonly pricingSources?: ReadonlyArray<string>
 }
 
 export const make = Effect.fnUntraced(function*(options: Options) {
@@ -67,6 +71,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const documents = yield* DocumentStore
   const proxyStore = yield* ProxyStore
   const feed = yield* ChangeFeed
+  const loadSynced = SyncedCatalogue.make(documents, options.pricingSources ?? [])
   const locked = (yield* RecordLocks).of("configuration")
   const writing = yield* Semaphore.make(1)
   const listeners = new Set<(snapshot: Snapshot) => void>()
@@ -85,6 +90,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     const settings = yield* documents.list("setting")
     const flagOverrides = yield* documents.list("flag")
     const pricing = yield* documents.list("pricing")
+    const synced = yield* loadSynced
     const paramFilters = yield* documents.list(ParamFilters.documentKind)
     const fileOwned = yield* documents.list(FileOwned.KIND)
     const proxies = yield* proxyStore.list
@@ -107,6 +113,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       settings,
       flagOverrides: flags,
       pricing,
+      synced,
       paramFilters,
       fileOwned: FileOwned.byRecord(fileOwned),
       egress: Egress.make({ proxies, assignments, settings, chooses }),
@@ -161,8 +168,9 @@ export const layer = (options: Options) => Layer.effect(Configuration, make(opti
 const simulatorModes = { auto: "auto", true: "always", false: "never" } as const
 
 /** The simulator is known unless the operator turned it off. */
-export const layerOf = ({ environment, simulator }: Settings["Service"]) => Layer.unwrap(Effect.map(SimulatorAddress, ({ url }) => layer({
+export const layerOf = ({ environment, pricingSources, simulator }: Settings["Service"]) => Layer.unwrap(Effect.map(SimulatorAddress, ({ url }) => layer({
   environment,
   simulatorUrl: simulator === "false" ? null : `${url}/v1`,
-  simulatorMode: simulatorModes[simulator]
+  simulatorMode: simulatorModes[simulator],
+  pricingSources
 })))

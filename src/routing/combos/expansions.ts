@@ -2,7 +2,7 @@
 import { shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import type { Flags } from "#actors/ports/Flags.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
-import { builtin } from "#src/providers/Registry.ts"
+import { registryOf } from "#src/providers/syncedFacts.ts"
 import { makeConfigs } from "./config.ts"
 import { expand, type Expansion } from "./expand.ts"
 import { byName } from "./nesting.ts"
@@ -11,9 +11,10 @@ import { makePlanner, type PlannerOptions } from "#src/routing/plan.ts"
 
 /** One planner for as many combos as are asked for. `priceOf` is needed to call the targets. */
 export const expansionsOf = (snapshot: Snapshot, flags: Flags["Service"], priceOf: PlannerOptions["priceOf"] = () => null): (combo: Combo) => Expansion => {
+  const registry = registryOf(snapshot)
   const planner = makePlanner({
     snapshot,
-    registry: builtin,
+    registry,
     noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED"),
     thinkingLevels: !flags.isOn("GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS"),
     priceOf
@@ -21,7 +22,7 @@ export const expansionsOf = (snapshot: Snapshot, flags: Flags["Service"], priceO
   const around = {
     combos: byName(snapshot.combos),
     targetsOf: targetsFrom(planner, "chat-completions"),
-    factsOf: factsFrom(builtin, snapshot.customModels),
+    factsOf: factsFrom(registry, snapshot.customModels),
     configOf: makeConfigs(snapshot.settings),
     prefixOf: prefixIn(snapshot)
   }

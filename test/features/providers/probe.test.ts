@@ -7,6 +7,7 @@ import { type Candidate, ProviderProbe } from "#src/features/providers/ports/Pro
 import { Upstream, type UpstreamFailure, type UpstreamRequest } from "#actors/request/ports/Upstream.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { UrlBlocked, UrlGuard } from "#actors/ports/UrlGuard.ts"
+import * as SyncedModels from "#schemas/catalogue/SyncedModels.ts"
 import * as UpstreamProviderProbe from "#src/features/providers/probe/UpstreamProviderProbe.ts"
 import * as Answers from "#src/features/providers/probe/answers.ts"
 
@@ -45,7 +46,7 @@ const probe = (candidate: Candidate, answer: (request: UpstreamRequest) => Scrip
     Layer.succeed(Configuration, {
       current: () => ({
         version: 1, connections: [], connectionById: new Map(), activeByProvider: new Map(), nodes: [], nodeById: new Map(), nodeByPrefix: new Map(),
-        customModels: [], combos: [], comboMappings: [], aliases: new Map(), settings: new Map(), flagOverrides: new Map(), paramFilters: new Map(), pricing: new Map(), fileOwned: new Map(), egress: null, simulatorUrl: "http://127.0.0.1:1/v1", simulatorListed: true
+        customModels: [], combos: [], comboMappings: [], aliases: new Map(), settings: new Map(), flagOverrides: new Map(), paramFilters: new Map(), pricing: new Map(), synced: SyncedModels.none, fileOwned: new Map(), egress: null, simulatorUrl: "http://127.0.0.1:1/v1", simulatorListed: true
       }),
       commit: (write) => write, reload: Effect.void, onChange: () => () => {}
     })

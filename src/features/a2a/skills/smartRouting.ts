@@ -12,7 +12,6 @@ import type { AgentAnswer, AgentHead } from "#src/inference/ports/AgentCalls.ts"
 import type { Json } from "#src/management/inner/Inner.ts"
 import { knownProvider } from "#src/management/knownProvider.ts"
 import * as Pricing from "#src/providers/pricing.ts"
-import { builtin } from "#src/providers/Registry.ts"
 import { metadataOf, SkillFailure, type Skilled } from "./Skill.ts"
 import type { SkillServices } from "./SkillServices.ts"
 
@@ -68,7 +67,7 @@ const plan = ({ accounting, configuration, views }: SkillServices, asked: string
   if (first === undefined) return { estimated: null, strategy: explained.strategy }
   const snapshot = configuration.current()
   const model = first.model.startsWith(`${first.provider}/`) ? first.model.slice(first.provider.length + 1) : first.model
-  const price = Pricing.priceOf({ registry: builtin, user: snapshot.pricing, synced: new Map() }, knownProvider(snapshot, first.provider) ?? first.provider, model)
+  const price = Pricing.priceOf(Pricing.viewOf(snapshot), knownProvider(snapshot, first.provider) ?? first.provider, model)
   const cost = price === null ? 0 : (accounting.estimate(text) * (price.input ?? 0) + maxTokens * (price.output ?? 0)) / 1e6
   return { estimated: usd(cost), strategy: explained.strategy }
 }

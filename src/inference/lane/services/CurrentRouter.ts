@@ -8,8 +8,8 @@ import { Resilience } from "#actors/request/ports/Resilience.ts"
 import { Tunnels } from "#src/platform/upstream/egress/TunnelCounts.ts"
 import * as AsideProxies from "#src/routing/models/asideProxies.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
-import { makePricer } from "#src/providers/pricing.ts"
-import * as Registry from "#src/providers/Registry.ts"
+import { makePricer, viewOf } from "#src/providers/pricing.ts"
+import { registryOf } from "#src/providers/syncedFacts.ts"
 import { EvalScores } from "#src/routing/ports/EvalScores.ts"
 import { Quotas, unknown } from "#src/routing/ports/Quotas.ts"
 import { makeRouter, type Router, RouterMemory, type RouterOptions } from "#src/routing/Router.ts"
@@ -44,11 +44,11 @@ export const layer = Layer.effect(CurrentRouter, Effect.gen(function*() {
     evals,
     random: Math.random,
     snapshot,
-    registry: Registry.builtin,
+    registry: registryOf(snapshot),
     noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED"),
     isOn: (flag) => flags.isOn(flag),
     thinkingLevels: !flags.isOn("GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS"),
-    priceOf: makePricer({ registry: Registry.builtin, user: snapshot.pricing, synced: new Map() })
+    priceOf: makePricer(viewOf(snapshot))
   })
   const drafted = (draft: Combo): Snapshot => {
     const snapshot = configuration.current()
