@@ -92,6 +92,7 @@ export const loops = {
   "sweep/files": fiber("requests", STEADY, "expired files stay stored"),
   "sweep/file bytes": fiber("requests", STEADY, "bytes that belong to no file stay stored"),
   "model lists": fiber("requests", STEADY, "the model lists of provider nodes grow old"),
+  "model catalogues": fiber("requests", STEADY, "prices and facts of models from public lists grow old"),
   "configuration file": fiber("requests", QUICK, "a SIGHUP is heard later"),
   "connection tests": fiber("requests", STEADY, "connections are not tested in the background"),
   "connection days": fiber("requests", STEADY, "limits per day of connections count what this node settled"),

@@ -171,7 +171,7 @@ export const catalogue = [
   flag("MODEL_ALIAS_COMPAT_ENABLED", "cli", "Model Alias Compatibility", "boolean", null, "false", "info", false,
     "Older alias names resolve", "privateModels"),
   flag("PRICING_SYNC_ENABLED", "cli", "Pricing Sync", "boolean", null, "false", "info", false,
-    "Also needs the same variable", "discovery"),
+    "Reads prices from PRICING_SYNC_SOURCES on a schedule"),
   flag("GATEWAY_AUTO_SYNC_CLI_PROFILES_A", "cli", "Auto-Sync CLI Profiles A", "boolean", null, "false", "caution", false,
     "Writes client profiles after a model sync; never changes the active one", "agents"),
   flag("GATEWAY_AUTO_SYNC_CLI_PROFILES_B", "cli", "Auto-Sync CLI Profiles B", "boolean", null, "false", "caution", false,

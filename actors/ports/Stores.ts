@@ -104,7 +104,8 @@ export class KeyStore extends Context.Service<KeyStore, {
 /**
  * Named JSON documents of one kind: aliases, settings, flag overrides, pricing overrides. `value` is any JSON value.
  * Kinds in use: `alias` (value = model id), `setting`, `flag` (value = string), `pricing` (key = `<provider>/<model>`),
- * `password` (key = `management`), `secret`, `breaker` (key = provider: the breakers that are open),
+ * `password` (key = `management`), `secret`, `breaker` (key = provider: the breakers that are open), `catalogue-state`, `catalogue-entries` and
+ * `catalogue-turn` (what was read from public lists of models),
  * `eval-suite`, `eval-run` and `eval-score` (key = id of the suite or run).
  */
 export class DocumentStore extends Context.Service<DocumentStore, {

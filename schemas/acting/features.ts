@@ -17,7 +17,7 @@ export const features = {
   compression: feature("Further engines of compression", "No engine asks a model, keeps a share of the window free (headroom) or stores what it left out (ccr), and there are no filters of an operator's own. Older files, searches and failures stay whole.", "/api/context/rtk/raw-output/{id}"),
   connectionGroups: feature("Groups and quota shares of connections", "Connections are chosen within their provider; groups, quota shares and orders across providers have no effect."),
   dashboard: feature("Preferences of the dashboard", "The dashboard keeps none on the gateway: its theme and its switched off keys are cookies of the browser."),
-  discovery: feature("Synchronised catalogues", "Prices, rankings and model facts are those of this release; lists of models are read from provider nodes.", "/api/pricing/sync"),
+  discovery: feature("Rankings and feeds of catalogues", "No public ranking is read, and lists of models are read from provider nodes alone."),
   interfaceModes: feature("Other settings of routing", "The gateway decides by combos, aliases, tasks and automatic routing alone; what answered last cannot be read or forgotten.", "/api/fallback/chains", "/api/settings/lkgp-cache"),
   interception: feature("Interception of hosted tools", "Hosted tools are run by their vendors; the gateway runs none in their place. Its own tools are those of MCP servers."),
   logging: feature("Bodies and tool sources in logs", "Bodies of requests are never in the log; the setting callLogBodies keeps them beside their calls."),

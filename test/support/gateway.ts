@@ -57,6 +57,9 @@ const environmentOf = (dataDir: string, port: number, options: Options): Record<
   GATEWAY_DATA_DIR: dataDir,
   GATEWAY_SIM_PROVIDER: "false",
   INITIAL_PASSWORD: PASSWORD,
+  // No test reads public lists.
+  GATEWAY_LITELLM_PRICES_URL: "http://127.0.0.1:9/prices.json",
+  GATEWAY_MODELS_DEV_URL: "http://127.0.0.1:9/api.json",
   LOG_FORMAT: "json",
   LOG_LEVEL: "warn",
   GATEWAY_ACCESS_LOG: "off",

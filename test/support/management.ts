@@ -84,6 +84,7 @@ import { SimulatorFaults } from "#src/platform/configuration/SimulatorFaults.ts"
 import * as MemoryBackups from "./memoryBackups.ts"
 import { LogOutput } from "#src/platform/telemetry/Log.ts"
 import { LogSink } from "#src/platform/telemetry/LogSink.ts"
+import * as MemoryCatalogues from "./memoryCatalogues.ts"
 import * as MemoryDatabase from "./memoryDatabase.ts"
 import * as MemoryBodies from "./memoryBodies.ts"
 import * as MemoryBatches from "./memoryBatches.ts"
@@ -260,6 +261,7 @@ const base = (options: Options, dials: Dials) => {
     Layer.provideMerge(options.upstream ?? missingPage),
     Layer.provideMerge(Layer.provide(CompressionStatistics.layer, MemoryCompressionStatistics.layer)),
     Layer.provideMerge(MemoryDatabase.surface),
+    Layer.provideMerge(MemoryCatalogues.surface),
     Layer.provideMerge(Layer.merge(TaskRouting.layer, Guardrails.layer({ threshold: "high", masksCredentials: false }))),
     Layer.provideMerge(EffectiveFlags.layer(options.environment ?? {})),
     Layer.provideMerge(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" })),

@@ -73,7 +73,7 @@ const Models = () => {
                           <td className="end">{dollars(row.price?.input)}</td>
                           <td className="end">{dollars(row.price?.output)}</td>
                           <td className="end">{dollars(row.price?.cached)}</td>
-                          <td>{row.price?.source === "user" ? <Status tone="info" word="yours" shape="◆" /> : row.priced ? <Status tone="ok" word="shipped" /> : <Status tone="warn" word="none" />}</td>
+                          <td>{row.price?.source === "user" ? <Status tone="info" word="yours" shape="◆" /> : row.price?.source === "synced" ? <Status tone="ok" word="synced" /> : row.priced ? <Status tone="ok" word="shipped" /> : <Status tone="warn" word="none" />}</td>
                           <td className="end" title={row.used === undefined ? undefined : `${count(row.used.requests)} attempts`}>{row.used === undefined ? unknown : <Link to="/requests" search={{ provider: row.provider, model: row.model }}>{tokens(tokensOf(row))} tokens</Link>}</td>
                           <td className="end">{row.used === undefined ? unknown : hidesCost(row) ? <Status tone="warn" word="not known" /> : money(row.used.cost)}</td>
                           <td className="end">{duration(row.latency?.p50LatencyMs)}</td><td className="end">{percent(row.latency?.successRate)}</td>

@@ -36,7 +36,7 @@ export const Price = ({ model, onClose, price, provider }: { readonly provider: 
     return source === "user" ? () => call("PATCH /api/pricing", { body: { [provider]: { [model]: before } } }) : () => call("DELETE /api/pricing", { query: { provider, model } })
   }
   const save = useChange("PATCH /api/pricing", touched, onClose, { said: "The price is set.", undo: back })
-  const reset = useChange("DELETE /api/pricing", touched, onClose, { said: "The shipped price holds again.", undo: back })
+  const reset = useChange("DELETE /api/pricing", touched, onClose, { said: "The price that was there before holds again.", undo: back })
   const changed = names.filter((name) => texts[name] !== stored[name] && texts[name].trim() !== "")
   const error = save.error ?? reset.error
   const input = (name: Field) => <TextField key={name} label={all[name]} type="number" value={texts[name]} placeholder="none" onChange={(value) => setTexts({ ...texts, [name]: value })} />

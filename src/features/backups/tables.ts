@@ -97,6 +97,6 @@ export const replacedTables = named("replaced")
 export const mergedTables = named("merged")
 
 /** Kinds of documents that are the state of this gateway, and neither backed up nor replaced. */
-export const stateKinds = ["backup-schedule", "breaker", "cloud-sync", "cluster", "config-file-turn", "files", "quota-told"] as const
+export const stateKinds = ["backup-schedule", "breaker", "cloud-sync", "catalogue-turn", "cluster", "config-file-turn", "files", "quota-told"] as const
 /** Kinds of documents that a restore adds where there is none, and never replaces: the password of those who operate the gateway now. */
 export const keptKinds = ["password"] as const

@@ -26,13 +26,14 @@ export const PriceInput = Schema.Struct({
 })
 export interface PriceInput extends Schema.Schema.Type<typeof PriceInput> {}
 
-const PriceView = Schema.Struct({ ...PriceInput.fields, source: Schema.optionalKey(Schema.Literals(["user", "default"])) })
+const PriceView = Schema.Struct({ ...PriceInput.fields, source: Schema.optionalKey(Schema.Literals(["user", "synced", "default"])) })
 export interface PriceView extends Schema.Schema.Type<typeof PriceView> {}
 
-const prices = Schema.Record(Schema.String, Schema.Record(Schema.String, PriceView)).annotate({ identifier: "Prices" })
+/** By provider and model. */
+export const prices = Schema.Record(Schema.String, Schema.Record(Schema.String, PriceView)).annotate({ identifier: "Prices" })
 const flag = Schema.optionalKey(Schema.Literals(["0", "1", "true", "false"]))
 
-/** Prices: operator overrides over the shipped defaults. */
+/** Prices: operator overrides over synchronised prices over the shipped defaults. */
 export const PricingGroup = HttpApiGroup.make("pricing").add(
   HttpApiEndpoint.get("get", "/api/pricing", { query: { includeSources: flag }, success: prices })
     .annotate(Access, reads).annotate(OpenApi.Summary, "Effective prices by provider and model"),

@@ -25,7 +25,7 @@ export const layer = HttpApiBuilder.group(Surface.make(PricingGroup), "pricing",
   const configuration = yield* Configuration
   const documents = yield* DocumentStore
 
-  const view = (): Pricing.PricingView => ({ registry: builtin, user: configuration.current().pricing, synced: new Map() })
+  const view = (): Pricing.PricingView => Pricing.viewOf(configuration.current())
 
   const providerOf = (name: string): string | null => knownProvider(configuration.current(), name)
 
@@ -39,7 +39,7 @@ export const layer = HttpApiBuilder.group(Surface.make(PricingGroup), "pricing",
       provider,
       Object.fromEntries(Object.entries(models).map(([model, price]): readonly [string, PriceView] => {
         const source = sources[provider]?.[model]
-        return [model, { ...price, source: source === "user" ? "user" : "default" }]
+        return [model, { ...price, source: source ?? "default" }]
       }))
     ])))
   }

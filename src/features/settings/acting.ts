@@ -51,8 +51,7 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   customAgents: actsIn("src/features/cliTools/Agents.ts"),
   ...actIn("src/management/authentication/singleSignOn.ts", "oidcEnabled", "oidcIssuer", "oidcClientId", "oidcAllowedSubjects"),
   oidcClientSecret: actsIn("src/features/oidc/SignOn.ts"),
-  modelsDevSyncEnabled: lacks("discovery", false),
-  modelsDevSyncInterval: lacks("discovery")
+  ...actIn("src/features/pricing/sync/SyncLoop.ts", "modelsDevSyncEnabled", "modelsDevSyncInterval")
 }
 
 const modelLockout: Rows = actIn(
