@@ -3,10 +3,12 @@ import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/typ
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"
 import { CREDENTIAL } from "#test/support/lab.ts"
+import * as ModelLists from "#test/support/modelLists.ts"
 import { eventually } from "#test/support/operator.ts"
 import { frame, type McpLab, opening, overStream, post, session, startMcp, textOf } from "./lab.ts"
 
 let lab: McpLab
+let lists: ModelLists.ModelLists
 let key: string
 
 const keyWith = async (...scopes: ReadonlyArray<string>): Promise<string> => (await lab.gateway.operator.createKey(scopes.join(" "), { scopes })).key
@@ -15,7 +17,8 @@ interface Row { readonly toolName: string; readonly inputHash: string; readonly 
 const audit = (query = "") => lab.gateway.operator.call<{ readonly entries: ReadonlyArray<Row>; readonly total: number }>("GET", `/api/mcp/audit${query}`)
 
 beforeAll(async () => {
-  lab = await startMcp("streamable-http")
+  lists = await ModelLists.start()
+  lab = await startMcp("streamable-http", { environment: lists.environment })
   const own = await lab.gateway.operator.createKey("mcp:connect *", { scopes: ["mcp:connect", "*"] })
   key = own.key
   for (const name of ["gateway_memory_search", "gateway_memory_clear"]) args[name] = { apiKeyId: own.id }
@@ -23,7 +26,10 @@ beforeAll(async () => {
   await lab.gateway.operator.createConnection({ provider: "serper-search", apiKey: "serper-search-credential-000001", providerSpecificData: { baseUrl: `${lab.sim.url}/serper` } })
 })
 
-afterAll(() => lab.close())
+afterAll(async () => {
+  await lab.close()
+  await lists.close()
+})
 
 const args: Record<string, Record<string, unknown>> = {
   gateway_get_combo_metrics: { comboId: "best" }, gateway_switch_combo: { comboId: "best", active: true }, gateway_simulate_route: { model: "combo/best" },

@@ -10,5 +10,5 @@ export const tools: ReadonlyArray<Tool> = [...reading, ...searching, ...changing
 /** Tools that remove what no other tool brings back. */
 export const destructive: ReadonlySet<string> = new Set(["gateway_cache_flush", "gateway_memory_clear"])
 
-/** Tools that call models: they tell their progress each second. */
-export const slow: ReadonlySet<string> = new Set(["gateway_route_request", "gateway_test_combo", "gateway_web_search"])
+/** Tools that call models or read lists: they tell their progress each second. */
+export const slow: ReadonlySet<string> = new Set(["gateway_route_request", "gateway_sync_pricing", "gateway_test_combo", "gateway_web_search"])

@@ -1,6 +1,7 @@
 /** Tools that change something, or call a model. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as SyncedModels from "#schemas/catalogue/SyncedModels.ts"
 import { comboOf } from "./reading.ts"
 import { at, type Json, listAt, numberAt, textAt, ToolFailure } from "#src/management/inner/Inner.ts"
 import { make, type Tool } from "./Tool.ts"
@@ -102,6 +103,20 @@ export const changing: ReadonlyArray<Tool> = [
       }
       const results = listAt(yield* inner.send("POST", "/api/combos/test", { comboName: textAt(combo, "name") }), "results")
       return { results, summary: summaryOf(results) }
+    })
+  }),
+  make({
+    name: "gateway_sync_pricing", brief: "Reads prices from public lists.", scopes: ["pricing:write"], phase: 2, auditLevel: "full",
+    description: "Reads the prices of models from public lists (litellm, models.dev) and stores them; prices of the operator's own stay. With dryRun nothing is stored.",
+    sourceEndpoints: ["/api/pricing/sync"],
+    args: Schema.Struct({
+      sources: Schema.optionalKey(Schema.Array(SyncedModels.Source).check(Schema.isMinLength(1), Schema.isMaxLength(SyncedModels.Source.literals.length))),
+      dryRun: Schema.optionalKey(Schema.Boolean)
+    }),
+    run: (given, inner) => Effect.map(inner.send("POST", "/api/pricing/sync", given), (answer): Json => {
+      // The prices themselves are too many for a model to read.
+      const { data: _data, ...rest } = answer as Record<string, Json>
+      return rest
     })
   }),
   make({
