@@ -172,3 +172,20 @@ describe("facts of models.dev", () => {
     await call("PATCH", "/api/settings", { modelsDevSyncEnabled: false })
   })
 })
+
+describe("GET /api/models and POST /api/models/test", () => {
+  it("list every model with its aliases, and ask one for a token", async () => {
+    await call("PUT", "/api/models/alias", { alias: "handy", model: "openai/gpt-4o-mini" })
+    const { models } = await call<{ models: ReadonlyArray<Body> }>("GET", "/api/models?provider=openai")
+    expect(models.find(({ model }) => model === "gpt-4o-mini")).toEqual({
+      provider: "openai", model: "gpt-4o-mini", fullModel: "openai/gpt-4o-mini", name: "GPT-4o mini", type: "chat", custom: false, active: true, aliases: ["handy"]
+    })
+    expect(models.every(({ provider }) => provider === "openai")).toBe(true)
+    expect((await call<{ models: ReadonlyArray<Body> }>("GET", "/api/models")).models.length).toBeGreaterThan(models.length)
+    expect(await call("POST", "/api/models/test", { provider: "lab", model: "echo" })).toMatchObject({ provider: "lab", model: "echo", connectionId: lab.connection, valid: true, statusCode: 200, error: null })
+    await lab.sim.rule({ match: { model: "gone" }, script: { status: 404, error: { message: "no such model" } } })
+    expect(await call("POST", "/api/models/test", { provider: "lab", model: "gone" })).toMatchObject({ valid: false, statusCode: 404 })
+    expect([(await refused("/api/models/test", { provider: "nowhere", model: "x" })).status, (await refused("/api/models/test", { provider: "lab", model: "x", connectionId: "none" })).status]).toEqual([400, 400])
+    await call("DELETE", "/api/models/alias?alias=handy")
+  })
+})

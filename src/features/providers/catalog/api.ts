@@ -3,7 +3,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Access, reads, writes } from "#schemas/api/Access.ts"
+import { Access, administers, reads, writes } from "#schemas/api/Access.ts"
 import { Document, Success, text } from "#schemas/api/fields.ts"
 
 const opt = Schema.optionalKey
@@ -57,6 +57,30 @@ const Synced = Schema.Struct({
   }))
 })
 
+const ListedModel = Schema.Struct({
+  /** Of the provider or node. */
+  provider: Schema.String,
+  model: Schema.String,
+  /** As a request names it. */
+  fullModel: Schema.String,
+  name: Schema.String,
+  type: Schema.String,
+  custom: Schema.Boolean,
+  /** A connection can serve it now. */
+  active: Schema.Boolean,
+  aliases: Schema.Array(Schema.String)
+}).annotate({ identifier: "ListedModel" })
+
+const Tested = Schema.Struct({
+  provider: Schema.String,
+  model: Schema.String,
+  connectionId: Schema.String,
+  valid: Schema.Boolean,
+  latencyMs: Schema.Number,
+  statusCode: Schema.NullOr(Schema.Int),
+  error: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "ModelTest" })
+
 /** Model aliases and the catalogue. */
 export const ModelsGroup = HttpApiGroup.make("models").add(
   HttpApiEndpoint.get("aliases", "/api/models/alias", {
@@ -80,6 +104,11 @@ export const ModelsGroup = HttpApiGroup.make("models").add(
   HttpApiEndpoint.delete("removeSettingAlias", "/api/settings/model-aliases", {
     query: { from: opt(alias) }, success: Success
   }).annotate(Access, writes).annotate(OpenApi.Summary, "Remove an alias; `from` in the query or in a JSON body"),
+  HttpApiEndpoint.get("all", "/api/models", { query: { provider: opt(text(1, 120)) }, success: Schema.Struct({ models: Schema.Array(ListedModel) }) })
+    .annotate(Access, reads).annotate(OpenApi.Summary, "Every model with its aliases, as one list"),
+  HttpApiEndpoint.post("test", "/api/models/test", {
+    payload: Schema.Struct({ provider: text(1, 120), model: text(1, 240), connectionId: opt(text(1, 120)) }), success: Tested
+  }).annotate(Access, administers).annotate(OpenApi.Summary, "Ask a model for one token, with the first active connection or the named one"),
   HttpApiEndpoint.get("catalog", "/api/models/catalog", {
     success: Schema.Struct({
       catalog: Schema.Record(Schema.String, Schema.Struct({

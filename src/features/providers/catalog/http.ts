@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as Schema from "effect/Schema"
-import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
+import { blockedProviders, Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -10,9 +10,10 @@ import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { catalogView } from "#src/routing/models/catalogView.ts"
 import { managementCatalog } from "#src/routing/models/modelCatalog.ts"
-import { knownProvider } from "#src/management/knownProvider.ts"
+import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
 import { resolveModel } from "#src/routing/models/resolveModel.ts"
 import { ModelsGroup } from "./api.ts"
+import { ConnectionTests } from "#src/features/providers/ConnectionTests.ts"
 import { Upstreams } from "#src/features/providers/Upstreams.ts"
 import * as Surface from "#src/management/Surface.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
@@ -30,6 +31,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ModelsGroup), "models", E
   const documents = yield* DocumentStore
   const flags = yield* Flags
   const upstreams = yield* Upstreams
+  const tests = yield* ConnectionTests
 
   const catalogVersion = () => String(configuration.current().version)
   const versioned = <A>(body: A) => HttpApiSchema.withHeaders({ body, headers: { "x-model-catalog-version": catalogVersion() } })
@@ -84,7 +86,34 @@ export const layer = HttpApiBuilder.group(Surface.make(ModelsGroup), "models", E
   const setAlias = ({ alias, model }: { readonly alias: string; readonly model: string }) =>
     answer(Effect.as(set(alias, model), { success: true as const, model, alias }))
 
+  const list = (provider: string | undefined) => {
+    const snapshot = configuration.current()
+    const only = provider === undefined ? null : shownProvider(snapshot, knownProvider(snapshot, provider) ?? provider)
+    const aliasesOf = Map.groupBy(snapshot.aliases, ([, model]) => model)
+    const models = Object.entries(managementCatalog(catalogView(snapshot))).flatMap(([owner, { active, models: all }]) =>
+      only !== null && owner !== only ? [] : all.map(({ custom, id, name, type }) => ({
+        provider: owner, model: id.slice(id.indexOf("/") + 1), fullModel: id, name, type, custom, active, aliases: (aliasesOf.get(id) ?? []).map(([alias]) => alias)
+      })))
+    return { models }
+  }
+
+  const test = Effect.fn("ModelCatalog.test")(function*(wanted: { readonly provider: string; readonly model: string; readonly connectionId?: string }) {
+    const snapshot = configuration.current()
+    const provider = knownProvider(snapshot, wanted.provider)
+    if (provider === null) return yield* Effect.fail(Refusal.invalidField("provider", unknownProvider(wanted.provider)))
+    if (blockedProviders(snapshot).has(provider)) return yield* Effect.fail(Refusal.badRequest("The provider is blocked (setting blockedProviders)"))
+    const named = wanted.connectionId === undefined ? undefined : snapshot.connectionById.get(wanted.connectionId)
+    if (wanted.connectionId !== undefined && named?.provider !== provider) return yield* Effect.fail(Refusal.invalidField("connectionId", "No connection of the provider has this id"))
+    const connection = named ?? snapshot.activeByProvider.get(provider)?.[0]
+    if (connection === undefined) return yield* Effect.fail(Refusal.badRequest("The provider has no active connection to ask"))
+    const { diagnosis, latencyMs, statusCode, valid } = yield* tests.probe(connection, { model: wanted.model, wants: "chat" })
+    yield* audit.note({ action: "model.tested", target: `${shownProvider(snapshot, provider)}/${wanted.model}`, resourceType: "model", status: valid ? "success" : "failure" })
+    return { provider: shownProvider(snapshot, provider), model: wanted.model, connectionId: connection.id, valid, latencyMs, statusCode, error: diagnosis?.message ?? null }
+  })
+
   return handlers.handleAll({
+    all: ({ query }) => Effect.sync(() => list(query.provider)),
+    test: ({ payload }) => answer(test(payload)),
     aliases: ({ query }) => query.alias === undefined
       ? Effect.sync(() => versioned({ aliases: aliases(), catalogVersion: catalogVersion() }))
       : Effect.map(resolve(query.alias), versioned),
