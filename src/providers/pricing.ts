@@ -45,8 +45,8 @@ const isEmpty = (found: object): boolean => Object.keys(found).length === 0
 
 const overlay = (into: Draft, layer: unknown): boolean => {
   const found = amountsIn(layer, amounts)
-  // The price of an hour belongs to the price of writing beside it.
-  if (found.cache_creation !== undefined) delete into.cache_creation_1h
+  // The price of an hour belongs to the price of writing beside it: another one takes it away.
+  if (found.cache_creation !== undefined && found.cache_creation !== into.cache_creation) delete into.cache_creation_1h
   Object.assign(into, found)
   return !isEmpty(found)
 }

@@ -179,6 +179,15 @@ describe("the price of long prompts", () => {
   })
 })
 
+describe("the price of what is written for an hour", () => {
+  it("stays while a source has the same price of writing, and goes with another one", () => {
+    const priceOf = (synced: unknown) => Pricing.priceOf({ registry: Registry.builtin, user: new Map(), synced: new Map([["anthropic/claude-haiku-4-5", synced]]) }, "anthropic", "claude-haiku-4-5")
+    assert.strictEqual(priceOf({ input: 1, output: 5, cache_creation: 1.25 })?.cache_creation_1h, 2)
+    assert.isUndefined(priceOf({ input: 1, output: 5, cache_creation: 1 })?.cache_creation_1h)
+    assert.strictEqual(priceOf({ input: 1, output: 5, cache_creation: 1, cache_creation_1h: 1.6 })?.cache_creation_1h, 1.6)
+  })
+})
+
 describe("the schedule", () => {
   const at = Date.parse("2026-11-27T10:00:00Z")
   const day = 86_400_000
