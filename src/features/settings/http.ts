@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import type * as Schema from "effect/Schema"
-import { blockedProviders, Configuration, shownKeys, shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
+import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import * as Acting from "./acting.ts"
@@ -15,53 +15,18 @@ import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import { Password } from "#src/management/authentication/Password.ts"
-import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
 import { PasswordGate } from "#src/management/authentication/PasswordGate.ts"
 import * as SingleSignOn from "#src/management/authentication/singleSignOn.ts"
 import { scopeRank } from "#actors/keys/scopes.ts"
 import { callerRank } from "#src/management/authentication/rights.ts"
 import * as Surface from "#src/management/Surface.ts"
-import * as ResilienceSettings from "#src/features/resilience/ports/resilienceSettings.ts"
+import * as GeneralSettings from "#src/features/settings/ports/generalSettings.ts"
 
 const KIND = "setting"
-/** Settings that decide about access: a weaker credential must not widen its own access. */
-const securitySettings: ReadonlySet<string> = new Set([
-  "requireLogin", "setupComplete", "bruteForceProtection", "wsAuth", "localOnlyManageScopeBypassEnabled", "localOnlyManageScopeBypassPrefixes",
-  "oidcEnabled", "oidcIssuer", "oidcClientId", "oidcClientSecret", "oidcAllowedSubjects", "corsOrigins", "callLogBodies",
-  // Another gateway decides about records.
-  "baseUrl", "cloudUrl", "cloudEnabled",
-  // The gateway runs their programs.
-  "customAgents"
-])
 /** Documents of this kind are sealed by their store, and no list of settings shows them. */
 const SECRET_KIND = "secret"
 /** Settings with a meaning of their own: some have their own paths, one the gateway writes itself. */
 const unlisted: ReadonlySet<string> = new Set([...ownPaths, SingleSignOn.PROOF, ...secretSettings])
-
-const isRecord = (value: Schema.Json | undefined): value is Record<string, Schema.Json> => typeof value === "object" && value !== null && !Array.isArray(value)
-
-/** Where settings have providers as keys. */
-const byProvider = [["providerOverrides"], [ResilienceSettings.settingKey, "providerQuotaOverrides"], [ResilienceSettings.settingKey, "quotaPreflight", "providerWindowDefaults"], [ResilienceSettings.limitsKey, "perProvider"]] as const
-
-/** What is stored, with the names of providers in place of their ids. */
-const named = (snapshot: Snapshot): Record<string, Schema.Json> => {
-  const at = (value: Schema.Json | undefined, path: ReadonlyArray<string>): Schema.Json | undefined => {
-    const [name, ...rest] = path
-    if (!isRecord(value)) return value
-    if (name === undefined) return shownKeys(snapshot, value)
-    const member = at(value[name], rest)
-    return member === undefined ? value : { ...value, [name]: member }
-  }
-  const shown = byProvider.reduce((stored, path) => at(stored, path) as Record<string, Schema.Json>, Object.fromEntries(snapshot.settings) as Record<string, Schema.Json>)
-  return shown["blockedProviders"] === undefined ? shown : { ...shown, blockedProviders: Array.from(blockedProviders(snapshot), (id) => shownProvider(snapshot, id)) }
-}
-
-/** Names of an operator's list that no provider has; one that is gone may stay in it. */
-const strangersIn = (snapshot: Snapshot, names: ReadonlyArray<string>): ReadonlyArray<Refusal.FieldIssue> => {
-  const stored = blockedProviders(snapshot)
-  return names.flatMap((name, index) =>
-    knownProvider(snapshot, name) === null && !stored.has(name) ? [{ field: `blockedProviders.${index}`, message: unknownProvider(name) }] : [])
-}
 
 export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings", Effect.fn(function*(handlers) {
   const audit = yield* Audit
@@ -73,13 +38,13 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
   const flags = yield* Flags
 
   const view = Effect.gen(function*() {
-    const stored = named(configuration.current())
+    const stored = GeneralSettings.named(configuration.current())
     const hidden = yield* documents.list(SECRET_KIND)
     const secretsSet = Object.fromEntries(Array.from(secretSettings, (name) => [`${name}Set`, hidden.has(name)]))
     return {
       ...settingDefaults,
       ...Object.fromEntries(Object.entries(stored).filter(([name]) => !unlisted.has(name))),
-      modelLockout: { ...modelLockoutDefaults, ...isRecord(stored["modelLockout"]) ? stored["modelLockout"] : {} },
+      modelLockout: { ...modelLockoutDefaults, ...GeneralSettings.isRecord(stored["modelLockout"]) ? stored["modelLockout"] : {} },
       ...secretsSet,
       hasPassword: yield* password.exists,
       runtimePorts: { api: options.port, dashboard: options.port },
@@ -98,20 +63,12 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
       : documents.remove(SECRET_KIND, name)
   }
 
-  /** Members of the lockout's rules that are not given stay as they are; providers are stored by id. Read under the writer's lock: two changes at once both stand. */
-  const whole = (name: string, value: Schema.Json): Schema.Json => {
-    const snapshot = configuration.current()
-    if (name === "blockedProviders" && Array.isArray(value)) return [...new Set(value.map((one) => knownProvider(snapshot, String(one)) ?? one))]
-    const standing = snapshot.settings.get(name) as Schema.Json | undefined
-    return name === "modelLockout" && isRecord(value) && isRecord(standing) ? { ...standing, ...value } : value
-  }
-
   const change = Effect.fn("Settings.change")(function*(input: SettingsChange) {
     const { currentPassword, keepTokens = false, newPassword, ...settings } = input
     const entries = Object.entries(settings as Readonly<Record<string, Schema.Json>>)
     if (entries.length === 0 && newPassword === undefined) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
     const { caller } = yield* ManagementCall
-    const guarded = newPassword === undefined ? entries.find(([name]) => securitySettings.has(name))?.[0] : "newPassword"
+    const guarded = newPassword === undefined ? entries.find(([name]) => GeneralSettings.securitySettings.has(name))?.[0] : "newPassword"
     if (guarded !== undefined && callerRank(caller) < scopeRank(["admin"])) {
       return yield* Effect.fail(Refusal.forbidden(`Changing ${guarded} needs a dashboard session or scope admin`))
     }
@@ -126,11 +83,11 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
     const passwordChange = newPassword === undefined ? null : yield* gate.replace({ next: newPassword, current: currentPassword, keepTokens })
     if (entries.length > 0) {
       yield* configuration.commit(Effect.gen(function*() {
-        const strangers = strangersIn(configuration.current(), settings.blockedProviders ?? [])
+        const strangers = GeneralSettings.strangersIn(configuration.current(), settings.blockedProviders ?? [])
         const before = configuration.current().settings
         const issues = [...strangers, ...SingleSignOn.issuesOf(before, new Map([...before, ...entries]), entries.map(([name]) => name), flags.isOn(SingleSignOn.FLAG))]
         if (issues.length > 0) return yield* Effect.fail(Refusal.invalidFields(issues))
-        yield* Effect.forEach(entries, ([name, value]) => Effect.suspend(() => store(name, whole(name, value))), { discard: true })
+        yield* Effect.forEach(entries, ([name, value]) => Effect.suspend(() => store(name, GeneralSettings.whole(configuration.current(), name, value))), { discard: true })
       }))
       yield* audit.note({ action: "settings.updated", resourceType: "settings", details: { changed: entries.map(([name]) => name), before } })
     }

@@ -17,11 +17,11 @@ import { refuseInert } from "#src/management/acting.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { refuseOwned } from "#src/management/ownership/ownership.ts"
 import { originOf, refuseMove } from "#src/management/ownership/storedCredentials.ts"
-import { builtin } from "#src/providers/Registry.ts"
 import { mergeData, nodeData } from "#src/features/providers/ports/connectionRecord.ts"
 import { Connections } from "#src/features/providers/ports/Connections.ts"
 import * as Destination from "#src/features/providers/ports/destination.ts"
 import * as NodeRecord from "./nodeRecord.ts"
+import { prefixIssue } from "./prefixes.ts"
 
 type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
 
@@ -32,9 +32,6 @@ export class Nodes extends Context.Service<Nodes, {
   readonly change: (id: string, change: NodeChange) => Done<ProviderNode>
   readonly remove: (id: string) => Done<void>
 }>()("gateway/http/Nodes") {}
-
-/** Prefixes that already mean something else in a model id. */
-const reserved = new Set(["combo", "auto", "no-think", "claude-3-gateway-no-thinking", "sim", "qtsd"])
 
 const missing = Effect.fail(Refusal.notFound("Provider node not found"))
 
@@ -54,10 +51,8 @@ export const make = Effect.gen(function*() {
   })
 
   const checkPrefix = (node: ProviderNode): Done<void> => Effect.suspend(() => {
-    const prefix = node.prefix.toLowerCase()
-    if (builtin.byPrefix.has(prefix) || builtin.byPrefix.has(node.prefix) || reserved.has(prefix)) {
-      return Effect.fail(Refusal.invalidField("prefix", "A built-in provider or routing name has this prefix"))
-    }
+    const issue = prefixIssue(node.prefix)
+    if (issue !== null) return Effect.fail(Refusal.invalidField("prefix", issue))
     const other = configuration.current().nodeByPrefix.get(node.prefix)
     return other !== undefined && other.id !== node.id
       ? Effect.fail(Refusal.conflict("Another provider node has this prefix", { details: [{ field: "prefix", message: "Taken" }] }))

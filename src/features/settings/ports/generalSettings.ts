@@ -1,0 +1,55 @@
+/** General settings between their store and the names that operators give. Pure. */
+import type * as Schema from "effect/Schema"
+import { blockedProviders, shownKeys, shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
+import type * as Refusal from "#schemas/api/Refusal.ts"
+import * as Acting from "#src/features/settings/acting.ts"
+import { secretSettings, SettingsInput } from "#src/features/settings/api.ts"
+import * as ResilienceSettings from "#src/features/resilience/ports/resilienceSettings.ts"
+import { inertIssues } from "#src/management/acting.ts"
+import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
+
+/** Settings that decide about access: a weaker credential must not widen its own access. */
+export const securitySettings: ReadonlySet<string> = new Set([
+  "requireLogin", "setupComplete", "bruteForceProtection", "wsAuth", "localOnlyManageScopeBypassEnabled", "localOnlyManageScopeBypassPrefixes",
+  "oidcEnabled", "oidcIssuer", "oidcClientId", "oidcClientSecret", "oidcAllowedSubjects", "corsOrigins", "callLogBodies",
+  // Another gateway decides about records.
+  "baseUrl", "cloudUrl", "cloudEnabled",
+  // The gateway runs their programs.
+  "customAgents"
+])
+export const isRecord = (value: Schema.Json | undefined): value is Record<string, Schema.Json> => typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Where settings have providers as keys. */
+const byProvider = [["providerOverrides"], [ResilienceSettings.settingKey, "providerQuotaOverrides"], [ResilienceSettings.settingKey, "quotaPreflight", "providerWindowDefaults"], [ResilienceSettings.limitsKey, "perProvider"]] as const
+
+/** What is stored, with the names of providers in place of their ids. */
+export const named = (snapshot: Snapshot): Record<string, Schema.Json> => {
+  const at = (value: Schema.Json | undefined, path: ReadonlyArray<string>): Schema.Json | undefined => {
+    const [name, ...rest] = path
+    if (!isRecord(value)) return value
+    if (name === undefined) return shownKeys(snapshot, value)
+    const member = at(value[name], rest)
+    return member === undefined ? value : { ...value, [name]: member }
+  }
+  const shown = byProvider.reduce((stored, path) => at(stored, path) as Record<string, Schema.Json>, Object.fromEntries(snapshot.settings) as Record<string, Schema.Json>)
+  return shown["blockedProviders"] === undefined ? shown : { ...shown, blockedProviders: Array.from(blockedProviders(snapshot), (id) => shownProvider(snapshot, id)) }
+}
+
+/** Names of an operator's list that no provider has; one that is gone may stay in it. */
+export const strangersIn = (snapshot: Snapshot, names: ReadonlyArray<string>): ReadonlyArray<Refusal.FieldIssue> => {
+  const stored = blockedProviders(snapshot)
+  return names.flatMap((name, index) =>
+    knownProvider(snapshot, name) === null && !stored.has(name) ? [{ field: `blockedProviders.${index}`, message: unknownProvider(name) }] : [])
+}
+
+/** As it is stored: providers by id; members of the lockout's rules that are not given stay as they are. */
+export const whole = (snapshot: Snapshot, name: string, value: Schema.Json): Schema.Json => {
+  if (name === "blockedProviders" && Array.isArray(value)) return [...new Set(value.map((one) => knownProvider(snapshot, String(one)) ?? one))]
+  const standing = snapshot.settings.get(name) as Schema.Json | undefined
+  return name === "modelLockout" && isRecord(value) && isRecord(standing) ? { ...standing, ...value } : value
+}
+
+export { secretSettings, SettingsInput }
+
+/** Fields that do not act. */
+export const inertOf = (input: object): ReadonlyArray<Refusal.FieldIssue> => inertIssues(Acting.settings, input)
