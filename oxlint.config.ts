@@ -149,6 +149,10 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/signatures": feature("signatures"),
   "src/features/sync": feature("sync", ["configFile", "providers"]),
   "src/features/tokens": feature("tokens"),
+  "src/features/transfer": feature(
+    // The document has the fields of the API.
+    "transfer", ["combos", "providers", "settings"], ["pricing", "providers", "providers/models", "providers/nodes"].map((name) => `#src/features/${name}/api.ts`)
+  ),
   "src/features/translator": feature("translator"),
   "src/features/usage": feature("usage", ["quotas", "sessions"]),
   "src/features/webhooks": feature("webhooks"),

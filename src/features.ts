@@ -54,6 +54,7 @@ import { systemPrompt } from "#src/features/systemPrompt/feature.ts"
 import { taskRouting } from "#src/features/taskRouting/feature.ts"
 import { thinkingBudget } from "#src/features/thinkingBudget/feature.ts"
 import { tokens } from "#src/features/tokens/feature.ts"
+import { transfer } from "#src/features/transfer/feature.ts"
 import { translator } from "#src/features/translator/feature.ts"
 import { usage } from "#src/features/usage/feature.ts"
 import { webhooks } from "#src/features/webhooks/feature.ts"
@@ -61,5 +62,5 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 export const features = [
   auth, oidc, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, payloadRules, taskRouting, compression, addresses, proxies, guardrails, flags,
   limits, usage, bodies, quotas, health, capabilities, nodes, resilience, drills, routing, evals, assessment, cache, webhooks, compliance, leases, sessions,
-  signatures, reasoning, memory, live, responses, mcp, mcpServers, skills, agentSkills, a2a, files, batches, search, cliTools, cloudAgents, configFile, sync, backups, database, purges, docs, translator, dashboard
+  signatures, reasoning, memory, live, responses, mcp, mcpServers, skills, agentSkills, a2a, files, batches, search, cliTools, cloudAgents, configFile, sync, transfer, backups, database, purges, docs, translator, dashboard
 ] as const

@@ -31,7 +31,7 @@ export const features = {
   systemTransforms: feature("Transforms of instructions", "What stands around the instructions is the setting systemPrompt, and payload rules change any other part of a body."),
   toolPolicy: feature("Policy of tools", "Tools are offered and called as clients and models say."),
   tunnels: feature("Tunnels and traffic interception", "No tunnel and no intercepting proxy is started.", "/api/tunnels/cloudflared", "/api/tunnels/ngrok"),
-  upkeep: feature("Further upkeep over the API", "Calls are rows of the ledger, as the usage history is, and are never summed up. The variables are the operator's.", "/api/settings/export-json", "/api/settings/import-json", "/api/system/env/repair"),
+  upkeep: feature("Further upkeep over the API", "Calls are rows of the ledger, as the usage history is, and are never summed up. The variables are the operator's.", "/api/system/env/repair"),
   vendorClients: feature("Behaviour of single vendors and clients", "No traffic is shaped after a vendor's own client, and no free tier is rotated."),
   skillMarkets: feature("Marketplaces of skills, and skills within conversations", "A skill is installed by its operator and run when it is asked for, without the network.", "/api/skills/marketplace/install", "/api/skills/skillssh/install")
 } as const satisfies Readonly<Record<string, ActingFeature>>
