@@ -89,6 +89,7 @@ export const loops = {
   batch: task("requests", STEADY, "its lines wait"),
   "sweep/batches": fiber("requests", STEADY, "old batches stay stored"),
   "sweep/memories": fiber("requests", STEADY, "expired entries of memories stay stored"),
+  "memory vectors": fiber("requests", STEADY, "entries of memories that have no vector yet are compared by words alone"),
   "sweep/files": fiber("requests", STEADY, "expired files stay stored"),
   "sweep/file bytes": fiber("requests", STEADY, "bytes that belong to no file stay stored"),
   "model lists": fiber("requests", STEADY, "the model lists of provider nodes grow old"),

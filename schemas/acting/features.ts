@@ -21,7 +21,7 @@ export const features = {
   interfaceModes: feature("Other settings of routing", "The gateway decides by combos, aliases, tasks and automatic routing alone; what answered last cannot be read or forgotten.", "/api/fallback/chains", "/api/settings/lkgp-cache"),
   interception: feature("Interception of hosted tools", "Hosted tools are run by their vendors; the gateway runs none in their place. Its own tools are those of MCP servers."),
   logging: feature("Bodies and tool sources in logs", "Bodies of requests are never in the log; the setting callLogBodies keeps them beside their calls."),
-  memory: feature("Embeddings and summaries of memory", "Entries are compared with a conversation by the words that they share; no model embeds, ranks or summarizes them. The paths embedding-providers, summarize and reindex below /api/memory are not served."),
+  memory: feature("Rankings and summaries of memory", "No model ranks or summarizes entries, and their vectors are in the gateway's own database. The path summarize below /api/memory is not served."),
   modelQuirks: feature("Per-model formats", "A model is called in its provider's format, with its provider's defaults."),
   nodeQuota: feature("Daily quota resets of nodes", "Quota windows are read from the upstream's answers."),
   plugins: feature("Plugins", "No plugin is installed; skills run in a sandbox.", "/api/plugins"),

@@ -8,14 +8,16 @@ export const MemorySettings = Schema.Struct({
   /** Days since its last change for which an entry is said; 0 = for ever. */
   memoryRetentionDays: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 3_650 })),
   /** What is chosen where not all fits: the newest, what has to do with the conversation, or both in one order. */
-  memoryStrategy: Schema.Literals(["recent", "semantic", "hybrid"])
+  memoryStrategy: Schema.Literals(["recent", "semantic", "hybrid"]),
+  /** The model that embeds entries and questions, as `/v1/embeddings` takes it; `auto` = entries are compared by words alone. */
+  embeddingSource: Schema.String.check(Schema.isBetweenLength(1, 300))
 })
 export interface MemorySettings extends Schema.Schema.Type<typeof MemorySettings> {}
 
 /** Under this name among the settings. */
 export const settingKey = "memory"
 
-export const memoryDefaults: MemorySettings = { memoryEnabled: false, memoryMaxTokens: 2_000, memoryRetentionDays: 30, memoryStrategy: "hybrid" }
+export const memoryDefaults: MemorySettings = { memoryEnabled: false, memoryMaxTokens: 2_000, memoryRetentionDays: 30, memoryStrategy: "hybrid", embeddingSource: "auto" }
 
 const isSettings = Schema.is(MemorySettings)
 

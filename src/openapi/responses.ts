@@ -51,6 +51,8 @@ const special: Readonly<Record<string, ReadonlyArray<Status>>> = {
   "webhooks.replay": [409, 410],
   "memory.create": [409],
   "memory.update": [409],
+  "memory.reindex": [409],
+  "transfer.import": [409],
   "registeredKeys.issue": [409, 429],
   "oidc.login": [502],
   "oidc.callback": [401, 429, 502],

@@ -163,6 +163,7 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
   },
   "cache writes": { world: "alone", act: () => chat("cached", { temperature: 0 }) },
   "compression statistics": { world: "alone", act: () => alone.gateway.operator.call("PUT", "/api/settings/compression", { enabled: true, defaultMode: "lite" }).then(() => chat("compressed")) },
+  "memory vectors": { world: "alone", act: () => alone.gateway.operator.call("PUT", "/api/settings/memory", { memoryEnabled: true, embeddingSource: "lab/vectors" }).then(() => alone.gateway.operator.call("POST", "/api/memory", { key: "note", content: "is embedded" })) },
   "search statistics": {
     world: "alone",
     act: async () => {
@@ -177,9 +178,7 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
       await alone.gateway.operator.call("POST", "/api/settings/proxy/test", { proxyId })
     }
   },
-  "cache eviction": always,
-  "configuration file": always,
-  "model lists": always,
+  "cache eviction": always, "configuration file": always, "model lists": always,
   "connection tests": { world: "alone", act: () => alone.gateway.operator.call("PATCH", "/api/resilience", { credentialHealthCheck: { intervalMinutes: 60 } }) },
   "journal delivery": { world: "alone", works: async () => expect(await alone.rows(await chat("delivered"))).toHaveLength(1) },
   "journal retention": always, "journal replay": always,

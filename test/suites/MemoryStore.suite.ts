@@ -40,6 +40,27 @@ export const suite = (name: string, layer: Layer.Layer<MemoryStore | KeyStore>):
       assert.strictEqual((yield* store.findByKey("others", "same"))?.id, "k3")
     }))
 
+    it.effect("a vector is kept for an entry, by its model, until the entry goes or another vector comes", () => Effect.gen(function*() {
+      const store = yield* MemoryStore
+      yield* store.put(entry("v1", { apiKeyId: "vectors" }))
+      yield* store.put(entry("v2", { apiKeyId: "vectors" }))
+      yield* store.put(entry("v3", { apiKeyId: "vectors-of-another" }))
+      const made = (memoryId: string, digest: string, ...numbers: ReadonlyArray<number>) => ({ memoryId, digest, vector: Float32Array.from(numbers) })
+      yield* store.putVectors("vectors", "small", [made("v1", "a", 0.5, -0.25, 1e-7), made("v2", "b", 1), made("v3", "c", 1), made("gone", "d", 1)])
+      assert.deepStrictEqual(yield* store.vectors("vectors", "small"), [made("v1", "a", 0.5, -0.25, 1e-7), made("v2", "b", 1)])
+      assert.deepStrictEqual(yield* store.vectors("vectors", "large"), [])
+      yield* store.putVectors("vectors", "large", [made("v1", "e", 0.125)])
+      assert.deepStrictEqual(yield* store.vectors("vectors", "large"), [made("v1", "e", 0.125)])
+      assert.deepStrictEqual(yield* store.vectors("vectors", "small"), [made("v2", "b", 1)])
+      yield* store.remove("v2")
+      assert.deepStrictEqual(yield* store.vectors("vectors", "small"), [])
+      assert.strictEqual(yield* store.removeVectors("vectors"), 1)
+      assert.strictEqual(yield* store.removeVectors("vectors"), 0)
+      const owners = yield* store.owners("vector", 2)
+      assert.deepStrictEqual(owners, ["vectors", "vectors-of-another"])
+      assert.deepStrictEqual(yield* store.owners("vectors", 1), ["vectors-of-another"])
+    }))
+
     it.effect("lists are by the newest change, by owner, type, session, age and words, and count what matches", () => Effect.gen(function*() {
       const store = yield* MemoryStore
       yield* store.put(entry("l1", { apiKeyId: "list", updatedAt: at(1), content: "Likes TEA", tokens: 1 }))

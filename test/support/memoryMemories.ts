@@ -4,12 +4,14 @@ import * as Layer from "effect/Layer"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import type { MemoryEntry } from "#schemas/memory/MemoryEntry.ts"
 import * as KeyMemories from "#src/features/memory/KeyMemories.ts"
-import { type MemoryFilter, MemoryStore } from "#src/features/memory/ports/MemoryStore.ts"
+import * as MemoryVectors from "#src/features/memory/vectors/MemoryVectors.ts"
+import { type EntryVector, type MemoryFilter, MemoryStore } from "#src/features/memory/ports/MemoryStore.ts"
 
 const newestFirst = (a: MemoryEntry, b: MemoryEntry): number => a.updatedAt < b.updatedAt ? 1 : a.updatedAt > b.updatedAt ? -1 : a.id < b.id ? -1 : 1
 
 export const layer = Layer.sync(MemoryStore, () => {
   const entries = new Map<string, MemoryEntry>()
+  const vectors = new Map<string, EntryVector & { readonly apiKeyId: string; readonly model: string }>()
   const matches = ({ apiKeyId, before, q, sessionId, type }: MemoryFilter) => (entry: MemoryEntry): boolean =>
     (apiKeyId === undefined || entry.apiKeyId === apiKeyId) && (type === undefined || entry.type === type) && (sessionId === undefined || entry.sessionId === sessionId) &&
     (before === undefined || entry.updatedAt < before) &&
@@ -46,9 +48,20 @@ export const layer = Layer.sync(MemoryStore, () => {
       }
     }),
     sweep: (now, before) => Effect.sync(() => removed(all({}).filter(({ expiresAt, updatedAt }) => (expiresAt !== null && expiresAt <= now) || (before !== null && updatedAt < before)))),
+    vectors: (apiKeyId, model) => Effect.sync(() => [...vectors.values()].filter((one) => one.model === model && one.apiKeyId === apiKeyId && entries.has(one.memoryId))
+      .map(({ digest, memoryId, vector }) => ({ memoryId, digest, vector })).sort((a, b) => a.memoryId < b.memoryId ? -1 : 1)),
+    putVectors: (apiKeyId, model, made) => Effect.sync(() => {
+      for (const one of made) if (entries.get(one.memoryId)?.apiKeyId === apiKeyId) vectors.set(one.memoryId, { ...one, apiKeyId, model })
+    }),
+    removeVectors: (apiKeyId) => Effect.sync(() => {
+      const gone = [...vectors.values()].filter((one) => (apiKeyId === undefined || one.apiKeyId === apiKeyId) && entries.has(one.memoryId))
+      for (const { memoryId } of gone) vectors.delete(memoryId)
+      return gone.length
+    }),
+    owners: (after, limit) => Effect.sync(() => [...new Set([...entries.values()].map(({ apiKeyId }) => apiKeyId))].filter((id) => after === null || id > after).sort().slice(0, limit)),
     ping: Effect.void
   })
 })
 
 /** What requests and handlers ask. */
-export const surface = KeyMemories.layer({ lookUpMs: 1_000 })
+export const surface = KeyMemories.layer({ lookUpMs: 1_000 }).pipe(Layer.provideMerge(MemoryVectors.layer))

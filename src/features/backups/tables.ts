@@ -87,6 +87,7 @@ export const tables: Readonly<Record<string, TableRule>> = {
   proxy_health: left("A sum cannot be merged with itself."),
   quota_snapshots: left("Vendors say it again."),
   response_cache: copies,
+  memory_vectors: copies,
   search_batches: ofNodes,
   search_hours: left("A sum cannot be merged with itself.")
 }

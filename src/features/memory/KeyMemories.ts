@@ -16,6 +16,7 @@ import * as LookUps from "#src/platform/structures/LookUps.ts"
 import { ENTRIES } from "./bounds.ts"
 import { MemoryStore } from "./ports/MemoryStore.ts"
 import { Remembered } from "./ranking/Remembered.ts"
+import { MemoryVectors } from "./vectors/MemoryVectors.ts"
 
 /** Keys that are known at once, most of them as keys without entries. */
 const KEYS = 10_000
@@ -73,6 +74,7 @@ export const make = Effect.fnUntraced(function*({ lookUpMs }: Options) {
   const configuration = yield* Configuration
   const feed = yield* ChangeFeed
   const store = yield* MemoryStore
+  const vectors = yield* MemoryVectors
   const lookUps = yield* LookUps.make<Remembered | null>({ name: "KeyMemories", withinMs: Math.min(lookUpMs, WAIT_MS) })
   /** Oldest first. */
   const known = new Map<string, Known>()
@@ -81,6 +83,8 @@ export const make = Effect.fnUntraced(function*({ lookUpMs }: Options) {
   /** Grows with each change, so that what was read before it is not kept. */
   let epoch = 0
   let settings: MemorySettings | null | undefined
+  /** Of the vectors that are held. */
+  let model = vectors.model()
   /** Since the last line of the log. */
   let failures = 0
   let quietUntil = Number.NEGATIVE_INFINITY
@@ -118,12 +122,23 @@ export const make = Effect.fnUntraced(function*({ lookUpMs }: Options) {
   yield* Effect.acquireRelease(
     Effect.sync(() => configuration.onChange(() => {
       settings = undefined
+      if (model === vectors.model()) return
+      model = vectors.model()
+      forgetAll()
     })),
     (quiet) => Effect.sync(quiet)
   )
 
   const read = (apiKeyId: string): Effect.Effect<Remembered | null, StoreError> => Effect.suspend(() =>
-    Effect.map(store.ofKey(apiKeyId, new Date(now()).toISOString(), ENTRIES), (entries) => entries.length === 0 ? null : new Remembered(entries)))
+    Effect.flatMap(store.ofKey(apiKeyId, new Date(now()).toISOString(), ENTRIES), (entries): Effect.Effect<Remembered | null, StoreError> => {
+      const from = vectors.model()
+      if (entries.length === 0 || from === null) return Effect.succeed(entries.length === 0 ? null : new Remembered(entries))
+      return Effect.map(store.vectors(apiKeyId, from), (made) => {
+        const missing = new Set(vectors.missing(entries, made).map(({ id }) => id))
+        if (missing.size > 0) vectors.want(apiKeyId)
+        return new Remembered(entries, new Map(made.filter(({ memoryId }) => !missing.has(memoryId)).map(({ memoryId, vector }) => [memoryId, vector])))
+      })
+    }))
 
   const failed = (apiKeyId: string, { message }: StoreError): Effect.Effect<Found> => Effect.suspend(() => {
     const at = now()
@@ -135,6 +150,13 @@ export const make = Effect.fnUntraced(function*({ lookUpMs }: Options) {
     failures = 0
     return Effect.as(Effect.logWarning(`What is remembered could not be read (${readings} times), and requests go on without: ${message}`), "unread")
   })
+
+  const changed = (apiKeyId: string): void => {
+    epoch++
+    forget(apiKeyId)
+    feed.announce()
+  }
+  vectors.onStored(changed)
 
   return KeyMemories.of({
     settings: () => {
@@ -154,11 +176,7 @@ export const make = Effect.fnUntraced(function*({ lookUpMs }: Options) {
       })))
     }).pipe(Effect.catch((error: StoreError) => failed(apiKeyId, error))),
     read,
-    changed: (apiKeyId) => {
-      epoch++
-      forget(apiKeyId)
-      feed.announce()
-    },
+    changed,
     forgetAll,
     counts,
     held: () => ({ keys: known.size, characters })

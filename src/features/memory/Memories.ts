@@ -16,6 +16,7 @@ import * as Bounds from "./bounds.ts"
 import { KeyMemories } from "./KeyMemories.ts"
 import { type MemoryFilter, MemoryStore } from "./ports/MemoryStore.ts"
 import { tokensOf } from "./ranking/context.ts"
+import { MemoryVectors } from "./vectors/MemoryVectors.ts"
 
 type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
 
@@ -48,6 +49,7 @@ const make = Effect.gen(function*() {
   const known = yield* KeyMemories
   const random = yield* SecureRandom.SecureRandom
   const store = yield* MemoryStore
+  const vectors = yield* MemoryVectors
   // The bounds of a key hold over all its entries.
   const locked = (yield* RecordLocks).of("memories")
 
@@ -82,7 +84,10 @@ const make = Effect.gen(function*() {
     return entry
   })
 
-  const announced = (entry: MemoryEntry) => Effect.sync(() => known.changed(entry.apiKeyId))
+  const announced = (entry: MemoryEntry) => Effect.sync(() => {
+    known.changed(entry.apiKeyId)
+    vectors.want(entry.apiKeyId)
+  })
 
   return Memories.of({
     find,

@@ -6,6 +6,7 @@ import { MemoryEntry, memoryTypes } from "#schemas/memory/MemoryEntry.ts"
 import * as Operation from "#src/platform/postgres/operation.ts"
 import * as Table from "#src/platform/postgres/Table.ts"
 import { stored } from "#src/platform/postgres/text.ts"
+import * as Vector from "./vectors/vector.ts"
 import { type MemoryFilter, MemoryStore } from "./ports/MemoryStore.ts"
 
 const table = Table.make("MemoryStore", MemoryEntry, { json: ["metadata"] })
@@ -76,6 +77,30 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
       DELETE FROM memories WHERE id IN (
         SELECT id FROM memories WHERE expires_at <= ${now}${before === null ? sql`` : sql` OR updated_at < ${before}`} LIMIT ${Operation.REMOVED_AT_ONCE}
       ) RETURNING 1`)),
+    vectors: (apiKeyId, model) => run("vectors", Effect.map(
+      sql<{ readonly memoryId: string; readonly digest: string; readonly vector: string }>`
+        SELECT memory_id AS "memoryId", digest, encode(vector, 'base64') AS vector FROM memory_vectors WHERE api_key_id = ${stored(apiKeyId)} AND model = ${stored(model)} ORDER BY memory_id`,
+      (rows) => rows.flatMap(({ digest, memoryId, vector: text }) => {
+        const vector = Vector.fromBytes(Buffer.from(text, "base64"))
+        return vector === null ? [] : [{ memoryId, digest, vector }]
+      })
+    )),
+    putVectors: (apiKeyId, model, vectors) => run("putVectors", Effect.asVoid(sql`
+      INSERT INTO memory_vectors (memory_id, api_key_id, model, digest, vector)
+      SELECT x.id, ${stored(apiKeyId)}, ${stored(model)}, x.digest, decode(x.vector, 'base64')
+      FROM json_to_recordset(${JSON.stringify(vectors.map(({ digest, memoryId, vector }) => ({ id: stored(memoryId), digest, vector: Buffer.from(Vector.toBytes(vector)).toString("base64") })))}::text::json)
+        AS x(id text, digest text, vector text)
+      WHERE EXISTS (SELECT 1 FROM memories WHERE memories.id = x.id AND memories.api_key_id = ${stored(apiKeyId)})
+      ON CONFLICT (memory_id) DO UPDATE SET model = excluded.model, digest = excluded.digest, vector = excluded.vector`)),
+    removeVectors: (apiKeyId) => Operation.removeAll(run("removeVectors", sql`
+      DELETE FROM memory_vectors WHERE memory_id IN (
+        SELECT memory_id FROM memory_vectors${apiKeyId === undefined ? sql`` : sql` WHERE api_key_id = ${stored(apiKeyId)}`} LIMIT ${Operation.REMOVED_AT_ONCE}
+      ) RETURNING 1`)),
+    owners: (after, limit) => run("owners", Effect.map(
+      sql<{ readonly owner: string }>`
+        SELECT DISTINCT api_key_id AS owner FROM memories${after === null ? sql`` : sql` WHERE api_key_id > ${stored(after)}`} ORDER BY api_key_id LIMIT ${limit}`,
+      (rows) => rows.map(({ owner }) => owner)
+    )),
     ping: run("ping", Effect.asVoid(sql`SELECT 1 FROM memories LIMIT 1`))
   })
 })

@@ -1,17 +1,17 @@
 /** Which settings of memory act. */
-import { actIn, lacks, type Row } from "#schemas/acting/row.ts"
+import { actIn, actsIn, lacks, type Row } from "#schemas/acting/row.ts"
 import type { MemorySettings } from "#schemas/memory/MemorySettings.ts"
 import * as ActingTable from "#src/management/acting/ActingTable.ts"
 
-const rows: Readonly<Record<keyof MemorySettings | "embeddingSource" | "vectorStore" | "rerankEnabled", Row>> = {
+const rows: Readonly<Record<keyof MemorySettings | "vectorStore" | "rerankEnabled", Row>> = {
   ...actIn("src/features/memory/KeyMemories.ts", "memoryEnabled"),
   ...actIn("src/features/memory/ranking/Remembered.ts", "memoryMaxTokens", "memoryRetentionDays", "memoryStrategy"),
-  embeddingSource: lacks("memory", "auto"),
+  embeddingSource: actsIn("src/features/memory/vectors/MemoryVectors.ts"),
   vectorStore: lacks("memory", "auto"),
   rerankEnabled: lacks("memory", false)
 }
 
 /** What the fields that do not act are read as. */
-export const neutral = { embeddingSource: "auto", vectorStore: "auto", rerankEnabled: false } as const
+export const neutral = { vectorStore: "auto", rerankEnabled: false } as const
 
 export const memory = ActingTable.make("Memory setting", rows, "PUT /api/settings/memory")

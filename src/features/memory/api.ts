@@ -66,8 +66,9 @@ const EngineStatus = Schema.Struct({
   /** How entries are compared with a conversation: by shared words, weighed as BM25 does. */
   relevance: Schema.Literal("bm25"),
   fusion: Schema.Struct({ method: Schema.Literal("reciprocal-rank"), k: Schema.Int }),
-  embedding: Schema.Struct({ source: Schema.Literal("auto"), active: Schema.Literal(false) }),
-  vectorStore: Schema.Struct({ type: Schema.Literal("auto"), active: Schema.Literal(false) }),
+  /** Of this process: API keys whose entries wait for vectors, and those that make no calls for a moment after one failed. */
+  embedding: Schema.Struct({ source: Schema.String, active: Schema.Boolean, queued: Schema.Int, paused: Schema.Int, last: Schema.NullOr(Schema.Literals(["ok", "failed"])) }),
+  vectorStore: Schema.Struct({ type: Schema.Literal("auto"), active: Schema.Boolean }),
   rerank: Schema.Struct({ enabled: Schema.Literal(false) }),
   /** What this process holds. */
   held: Schema.Struct({ keys: Schema.Int, characters: Schema.Int }),
@@ -76,9 +77,25 @@ const EngineStatus = Schema.Struct({
 })
 
 /** Only their neutral values are taken. */
-const unbuilt = { embeddingSource: opt(Schema.Json), vectorStore: opt(Schema.Json), rerankEnabled: opt(Schema.Json) }
+const unbuilt = { vectorStore: opt(Schema.Json), rerankEnabled: opt(Schema.Json) }
 export const SettingsChange = Schema.Struct({ ...partial(MemorySettings).fields, ...unbuilt })
 const SettingsView = Schema.Struct({ ...MemorySettings.fields, ...unbuilt })
+
+const EmbeddingProviders = Schema.Struct({
+  /** The setting: `auto`, or the model that embeds. */
+  embeddingSource: Schema.String,
+  /** Embedding models that can be called, by provider. */
+  providers: Schema.Array(Schema.Struct({ id: Schema.String, name: Schema.String, models: Schema.Array(Schema.Struct({ id: Schema.String, name: Schema.String })) }))
+})
+
+const Reindexed = Schema.Struct({
+  ...Success.fields,
+  model: Schema.String,
+  /** Vectors that went. */
+  removed: Schema.Int,
+  /** API keys whose entries are embedded again, in the background. */
+  queued: Schema.Int
+})
 
 const params = { id: Schema.String }
 const filter = { apiKeyId: opt(name), type: opt(MemoryType), sessionId: opt(name) }
@@ -103,6 +120,10 @@ export const MemoryGroup = HttpApiGroup.make("memory").add(
     }),
     success: Preview
   }).annotate(Access, writes).annotate(OpenApi.Summary, "What a conversation would be told, and why"),
+  HttpApiEndpoint.get("embeddingProviders", "/api/memory/embedding-providers", { success: EmbeddingProviders })
+    .annotate(Access, reads).annotate(OpenApi.Summary, "Embedding models that can be called"),
+  HttpApiEndpoint.post("reindex", "/api/memory/reindex", { payload: Schema.Struct({ apiKeyId: opt(name) }), success: Reindexed })
+    .annotate(Access, writes).annotate(OpenApi.Summary, "Embed the entries of an API key, or all, again"),
   HttpApiEndpoint.get("get", "/api/memory/:id", { params, success: MemoryView }).annotate(Access, reads).annotate(OpenApi.Summary, "One entry"),
   HttpApiEndpoint.put("update", "/api/memory/:id", { params, payload: MemoryChange, success: MemoryView })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Change the given fields of an entry"),

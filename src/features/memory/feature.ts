@@ -8,16 +8,18 @@ import * as Http from "./http.ts"
 import * as KeyMemories from "./KeyMemories.ts"
 import * as Memories from "./Memories.ts"
 import version49 from "./migrations/0049_memories.ts"
+import version70 from "./migrations/0070_memory_vectors.ts"
 import * as PostgresMemoryStore from "./PostgresMemoryStore.ts"
 import * as Sweep from "./sweep.ts"
+import * as MemoryVectors from "./vectors/MemoryVectors.ts"
 
 export const memory = Feature.make({
   name: "memory",
   groups: [MemoryGroup],
   handlers: Http.layer.pipe(Layer.provide(Memories.layer)),
-  services: (settings) => Sweep.layer(settings.memoryDays).pipe(Layer.provideMerge(KeyMemories.layerOf(settings))),
+  services: (settings) => Sweep.layer(settings.memoryDays).pipe(Layer.provideMerge(KeyMemories.layerOf(settings)), Layer.provideMerge(MemoryVectors.layer)),
   stores: PostgresMemoryStore.layer,
-  migrations: { "49_memories": version49 },
+  migrations: { "49_memories": version49, "70_memory_vectors": version70 },
   acting: [Acting.memory],
   degradation
 })

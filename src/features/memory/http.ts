@@ -1,6 +1,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Refusal from "#schemas/api/Refusal.ts"
 import type { MemoryEntry } from "#schemas/memory/MemoryEntry.ts"
 import { memoryOf, type MemorySettings, settingKey } from "#schemas/memory/MemorySettings.ts"
 import * as SettingObject from "#src/features/settings/ports/settingObject.ts"
@@ -16,6 +17,8 @@ import { Memories } from "./Memories.ts"
 import { MemoryStore } from "./ports/MemoryStore.ts"
 import { FUSION_K } from "./ranking/rank.ts"
 import { Remembered } from "./ranking/Remembered.ts"
+import * as VectorIndex from "./vectors/vectorIndex.ts"
+import { MemoryVectors } from "./vectors/MemoryVectors.ts"
 
 const PAGE = 50
 
@@ -43,6 +46,8 @@ export const layer = HttpApiBuilder.group(Surface.make(MemoryGroup), "memory", E
   const memories = yield* Memories
   const store = yield* MemoryStore
   const settings = yield* SettingObject.make(settingKey, memoryOf)
+  const vectors = yield* MemoryVectors
+  const index = yield* VectorIndex.make
 
   /** Lengths only: what is remembered is private. */
   const note = (action: string, { apiKeyId, content, id, type }: MemoryEntry) =>
@@ -65,7 +70,9 @@ export const layer = HttpApiBuilder.group(Surface.make(MemoryGroup), "memory", E
     const stored = yield* settings.get
     const chosen: MemorySettings = { ...stored, memoryStrategy: strategy ?? stored.memoryStrategy, memoryMaxTokens: maxTokens ?? stored.memoryMaxTokens }
     const entries = (yield* known.read(apiKeyId)) ?? new Remembered([])
-    const { ranked, text, tokens } = entries.choose(sessionId, query, chosen, yield* Clock.currentTimeMillis)
+    const now = yield* Clock.currentTimeMillis
+    const asked = query !== "" && entries.wantsVector(sessionId, chosen, now) ? yield* index.asked(apiKeyId, query) : null
+    const { ranked, text, tokens } = entries.choose(sessionId, query, chosen, now, asked)
     return {
       strategy: chosen.memoryStrategy, maxTokens: chosen.memoryMaxTokens, totalTokens: tokens, count: ranked.filter(({ fits }) => fits).length, text,
       memories: ranked.map(({ entry, fits, score }, i) => ({ memory: view(entry), rank: i + 1, score, tokens: entry.tokens, included: fits }))
@@ -75,17 +82,18 @@ export const layer = HttpApiBuilder.group(Surface.make(MemoryGroup), "memory", E
   const health = Effect.gen(function*() {
     const began = yield* Clock.currentTimeMillis
     const failure = yield* Effect.match(store.ping, { onFailure: () => "The record store cannot be reached", onSuccess: () => null })
-    const unused = { status: "not_used" as const }
+    const { last, model } = vectors.status()
+    const part = (hasFailed: boolean) => ({ status: model === null ? "not_used" as const : hasFailed ? "failed" as const : "ok" as const })
     return {
       working: failure === null, latencyMs: (yield* Clock.currentTimeMillis) - began, ...(failure === null ? {} : { error: failure }),
-      database: { status: failure === null ? "ok" as const : "failed" as const }, embeddings: unused, vectorIndex: unused
+      database: { status: failure === null ? "ok" as const : "failed" as const }, embeddings: part(last === "failed"), vectorIndex: part(failure !== null)
     }
   })
 
-  const engineStatus = Effect.map(settings.get, ({ memoryEnabled, memoryMaxTokens, memoryRetentionDays, memoryStrategy }) => ({
+  const engineStatus = Effect.map(settings.get, ({ embeddingSource, memoryEnabled, memoryMaxTokens, memoryRetentionDays, memoryStrategy }) => ({
     enabled: memoryEnabled, strategy: memoryStrategy, maxTokens: memoryMaxTokens, retentionDays: memoryRetentionDays, relevance: "bm25" as const,
-    fusion: { method: "reciprocal-rank" as const, k: FUSION_K }, embedding: { source: "auto" as const, active: false as const },
-    vectorStore: { type: "auto" as const, active: false as const }, rerank: { enabled: false as const }, held: known.held(),
+    fusion: { method: "reciprocal-rank" as const, k: FUSION_K }, embedding: index.status(embeddingSource),
+    vectorStore: { type: "auto" as const, active: vectors.model() !== null }, rerank: { enabled: false as const }, held: known.held(),
     bounds: { entries: Bounds.ENTRIES, characters: Bounds.CHARACTERS }
   }))
 
@@ -100,13 +108,19 @@ export const layer = HttpApiBuilder.group(Surface.make(MemoryGroup), "memory", E
     health: () => health,
     engineStatus: () => engineStatus,
     preview: ({ payload }) => answer(preview(payload)),
+    embeddingProviders: () => Effect.map(settings.get, ({ embeddingSource }) => ({ embeddingSource, providers: index.providers() })),
+    reindex: ({ payload }) => answer(Effect.flatMap(memories.ownerOf(payload.apiKeyId), index.reindex)),
     get: ({ params }) => answer(Effect.map(memories.find(params.id), view)),
     update: ({ params, payload }) => answer(memories.change(params.id, payload).pipe(Effect.tap((entry) => note("memory.updated", entry)), Effect.map(view))),
     remove: ({ params }) => answer(memories.remove(params.id).pipe(Effect.tap((entry) => note("memory.deleted", entry)), Effect.as(success))),
     settings: () => Effect.map(settings.get, settingsView),
     changeSettings: ({ payload }) => answer(Effect.gen(function*() {
       yield* refuseInert(Acting.memory, payload)
-      const { embeddingSource: _source, rerankEnabled: _rerank, vectorStore: _vectors, ...change } = payload
+      const { embeddingSource } = payload
+      if (embeddingSource !== undefined && !index.isModel(embeddingSource)) {
+        return yield* Effect.fail(Refusal.invalidField("embeddingSource", "Expected auto, an alias, or provider/model: GET /api/memory/embedding-providers lists models"))
+      }
+      const { rerankEnabled: _rerank, vectorStore: _vectors, ...change } = payload
       return settingsView(yield* settings.put(change))
     }))
   })

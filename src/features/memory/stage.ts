@@ -9,6 +9,8 @@ import type { AdmittedCall, Stage } from "#src/inference/lane/stages/Stages.ts"
 import * as Stages from "#src/inference/lane/stages/Stages.ts"
 import { type Found, KeyMemories } from "./KeyMemories.ts"
 import { questionOf } from "./ranking/question.ts"
+import { MemoryVectors } from "./vectors/MemoryVectors.ts"
+import type { Vector } from "./vectors/vector.ts"
 
 /** It asks for a summary of what was said, and nothing else. */
 const compaction = "/v1/responses/compact"
@@ -17,16 +19,32 @@ const counter = (outcome: "told" | "nothing" | "failed") => Metric.counter("gate
   description: "Conversations while memory is on, by whether models were told what is remembered for the API key.", attributes: { outcome }, incremental: true
 })
 
+/** Callers without a key. */
+const keyless = { id: "", keyHash: null }
+
 /** Where entries of one session belong to. */
 const sessionOf = ({ tags: { session, sessionTag } }: AdmittedCall): string | null => session ?? sessionTag
 
 export const stage = Effect.gen(function*() {
   const memories = yield* KeyMemories
+  const vectors = yield* MemoryVectors
   const { fork, now } = yield* Forks
   const context = yield* Effect.context<never>()
   const [told, nothing, failed] = [counter("told"), counter("nothing"), counter("failed")]
 
   const go = (call: AdmittedCall, found: Found, next: (call: AdmittedCall) => void): void => {
+    const settings = memories.settings()
+    if (found === null || found === "unread" || settings === null || call.large !== undefined || vectors.model() === null || !found.wantsVector(sessionOf(call), settings, now())) {
+      return tell(call, found, null, next)
+    }
+    const owner = call.key ?? keyless
+    const question = questionOf(call.parsed)
+    const known = question === "" ? null : vectors.peek(owner.id, question)
+    if (known !== undefined) tell(call, found, known, next)
+    else Stages.wait(call, fork, vectors.vectorOf(owner, question), "its question was embedded", (asked) => tell(call, found, asked, next))
+  }
+
+  const tell = (call: AdmittedCall, found: Found, asked: Vector | null, next: (call: AdmittedCall) => void): void => {
     if (found === "unread") {
       memories.counts.failed++
       failed.updateUnsafe(1, context)
@@ -35,7 +53,7 @@ export const stage = Effect.gen(function*() {
     const settings = memories.settings()
     // Of a large body the first message is not at hand.
     const question = () => call.large === undefined ? questionOf(call.parsed) : ""
-    const memory = settings === null || found === null ? null : found.text(sessionOf(call), question, settings, now())
+    const memory = settings === null || found === null ? null : found.text(sessionOf(call), question, settings, now(), asked)
     if (memory === null) {
       memories.counts.misses++
       nothing.updateUnsafe(1, context)

@@ -11,6 +11,7 @@ import type { MemoryEntry } from "#schemas/memory/MemoryEntry.ts"
 import { memoryDefaults } from "#schemas/memory/MemorySettings.ts"
 import * as KeyMemories from "#src/features/memory/KeyMemories.ts"
 import { MemoryStore } from "#src/features/memory/ports/MemoryStore.ts"
+import { MemoryVectors } from "#src/features/memory/vectors/MemoryVectors.ts"
 
 const entry: MemoryEntry = {
   id: "e", apiKeyId: "k", sessionId: "", type: "factual", key: "k", content: "c", metadata: {}, createdAt: "2026-01-01T00:00:00.000Z", updatedAt: "2026-01-01T00:00:00.000Z",
@@ -37,6 +38,7 @@ const world = () => {
       return state.answer
     })
   } as unknown as MemoryStore["Service"]
+  const vectors = { model: () => null, onStored: () => undefined } as unknown as MemoryVectors["Service"]
   const feed = {
     hear: (listener: typeof listeners[number]) => Effect.sync(() => void listeners.push(listener)),
     announce: () => void state.announced++
@@ -50,7 +52,7 @@ const world = () => {
   } as unknown as Configuration["Service"]
   return {
     state,
-    layer: KeyMemories.layer({ lookUpMs: 1_000 }).pipe(Layer.provide(Layer.mergeAll(Layer.succeed(MemoryStore, store), Layer.succeed(ChangeFeed, feed), Layer.succeed(Configuration, configuration))))
+    layer: KeyMemories.layer({ lookUpMs: 1_000 }).pipe(Layer.provide(Layer.mergeAll(Layer.succeed(MemoryStore, store), Layer.succeed(MemoryVectors, vectors), Layer.succeed(ChangeFeed, feed), Layer.succeed(Configuration, configuration))))
   }
 }
 

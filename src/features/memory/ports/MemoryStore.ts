@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { StoreError } from "#actors/ports/StoreError.ts"
+import type { Vector } from "#src/features/memory/vectors/vector.ts"
 import type { MemoryEntry, MemoryType } from "#schemas/memory/MemoryEntry.ts"
 
 type Op<A> = Effect.Effect<A, StoreError>
@@ -22,6 +23,14 @@ export interface MemoryFigures {
   readonly tokens: number
 }
 
+/** The vector of an entry. */
+export interface EntryVector {
+  readonly memoryId: string
+  /** Of the text that it was made from. */
+  readonly digest: string
+  readonly vector: Vector
+}
+
 export class MemoryStore extends Context.Service<MemoryStore, {
   readonly get: (id: string) => Op<MemoryEntry | null>
   readonly findByKey: (apiKeyId: string, key: string) => Op<MemoryEntry | null>
@@ -39,6 +48,14 @@ export class MemoryStore extends Context.Service<MemoryStore, {
   readonly figures: (filter: Pick<MemoryFilter, "apiKeyId">) => Op<MemoryFigures>
   /** Removes what expired by `now` or was last changed before `before`, ISO 8601; answers how many went. */
   readonly sweep: (now: string, before: string | null) => Op<number>
+  /** The vectors that a model made of the entries of one API key. */
+  readonly vectors: (apiKeyId: string, model: string) => Op<ReadonlyArray<EntryVector>>
+  /** Each in the place of its entry's vector before it, of any model; of entries that are gone none is kept. */
+  readonly putVectors: (apiKeyId: string, model: string, vectors: ReadonlyArray<EntryVector>) => Op<void>
+  /** Of one API key, or of all. */
+  readonly removeVectors: (apiKeyId?: string) => Op<number>
+  /** API keys that have entries, in their order; those after `after`. */
+  readonly owners: (after: string | null, limit: number) => Op<ReadonlyArray<string>>
   /** Asks for nothing. */
   readonly ping: Op<void>
 }>()("gateway/memory/MemoryStore") {}

@@ -6,6 +6,7 @@ import type { MemoryEntry } from "#schemas/memory/MemoryEntry.ts"
 import type { MemorySettings } from "#schemas/memory/MemorySettings.ts"
 import * as Context from "./context.ts"
 import * as Rank from "./rank.ts"
+import { nearness, type Vector } from "#src/features/memory/vectors/vector.ts"
 import { Relevance } from "./Relevance.ts"
 
 const dayMs = 86_400_000
@@ -26,33 +27,53 @@ export interface Choice {
   readonly tokens: number
 }
 
+/** By ids of entries. */
+export type Vectors = ReadonlyMap<string, Vector>
+
 /** What may be chosen in one session, until one of it expires. */
 class Room {
   readonly #entries: ReadonlyArray<MemoryEntry>
   readonly #tokens: number
   #whole: string | null = null
   #relevance: Relevance | null = null
+  readonly #vectors: Vectors
   /** ms since the epoch. */
   readonly until: number
 
-  constructor(entries: ReadonlyArray<MemoryEntry>, until: number) {
+  constructor(entries: ReadonlyArray<MemoryEntry>, vectors: Vectors, until: number) {
     this.#entries = entries
+    this.#vectors = vectors
     this.#tokens = entries.reduce((sum, { tokens }) => sum + tokens, Context.headingTokens)
     this.until = until
   }
 
-  text(question: () => string, { memoryMaxTokens, memoryStrategy }: MemorySettings): string | null {
-    if (this.#entries.length === 0) return null
-    return this.#tokens <= memoryMaxTokens ? this.#whole ??= this.#say(this.#entries) : this.choose(question(), memoryStrategy, memoryMaxTokens).text
+  fits(maxTokens: number): boolean {
+    return this.#tokens <= maxTokens
   }
 
-  choose(question: string, strategy: Rank.Strategy, maxTokens: number): Choice {
+  text(question: () => string, asked: Vector | null, { memoryMaxTokens, memoryStrategy }: MemorySettings): string | null {
+    if (this.#entries.length === 0) return null
+    return this.fits(memoryMaxTokens) ? this.#whole ??= this.#say(this.#entries) : this.choose(question(), asked, memoryStrategy, memoryMaxTokens).text
+  }
+
+  /** Of the entries with a vector, by their places. */
+  #near(asked: Vector): ReadonlyMap<number, number> {
+    const near = new Map<number, number>()
+    for (const [place, { id }] of this.#entries.entries()) {
+      const vector = this.#vectors.get(id)
+      const score = vector === undefined ? null : nearness(asked, vector)
+      if (score !== null) near.set(place, score)
+    }
+    return near
+  }
+
+  choose(question: string, asked: Vector | null, strategy: Rank.Strategy, maxTokens: number): Choice {
     const entries = this.#entries
     const relevance = strategy === "recent" || question === ""
       ? none
       : (this.#relevance ??= new Relevance(entries.map(({ content, key }) => `${key}\n${content}`))).scores(question)
     let tokens = Context.headingTokens
-    const ranked = Rank.rank(strategy, entries.length, relevance).flatMap((one): ReadonlyArray<Chosen> => {
+    const ranked = Rank.rank(strategy, entries.length, relevance, asked === null ? none : this.#near(asked)).flatMap((one): ReadonlyArray<Chosen> => {
       const entry = entries[one.place]
       if (entry === undefined) return []
       const fits = tokens + entry.tokens <= maxTokens
@@ -69,30 +90,42 @@ class Room {
 }
 
 const none: ReadonlyMap<number, number> = new Map()
+const noVectors: Vectors = new Map()
+/** Characters that the numbers of a vector count as: both are bounded together. */
+const NUMBER_CHARACTERS = 2
 const order = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 export class Remembered {
   readonly #entries: ReadonlyArray<MemoryEntry>
   readonly #hasSessions: boolean
   readonly #rooms = new Map<string, Room>()
+  readonly #vectors: Vectors
   #days: number | null = null
-  /** Characters that it holds. */
+  /** Characters that it holds, its vectors with them. */
   readonly characters: number
 
-  /** `entries`: newest change first. */
-  constructor(entries: ReadonlyArray<MemoryEntry>) {
+  /** `entries`: newest change first. `vectors`: those that are made of their texts of now. */
+  constructor(entries: ReadonlyArray<MemoryEntry>, vectors: Vectors = noVectors) {
     this.#entries = entries
+    this.#vectors = vectors
     this.#hasSessions = entries.some(({ sessionId }) => sessionId !== "")
-    this.characters = entries.reduce((sum, { content, key }) => sum + key.length + content.length, 0)
+    let characters = entries.reduce((sum, { content, key }) => sum + key.length + content.length, 0)
+    for (const { length } of vectors.values()) characters += length * NUMBER_CHARACTERS
+    this.characters = characters
   }
 
-  /** What a request is told; null = nothing. `question`: asked for only where not all fits. `now`: ms since the epoch. */
-  text(session: string | null, question: () => string, settings: MemorySettings, now: number): string | null {
-    return this.#room(session, settings.memoryRetentionDays, now).text(question, settings)
+  /** What a request is told; null = nothing. `question`: asked for only where not all fits. `asked`: its vector. `now`: ms since the epoch. */
+  text(session: string | null, question: () => string, settings: MemorySettings, now: number, asked: Vector | null = null): string | null {
+    return this.#room(session, settings.memoryRetentionDays, now).text(question, asked, settings)
   }
 
-  choose(session: string | null, question: string, { memoryMaxTokens, memoryRetentionDays, memoryStrategy }: MemorySettings, now: number): Choice {
-    return this.#room(session, memoryRetentionDays, now).choose(question, memoryStrategy, memoryMaxTokens)
+  /** Whether the vector of a question would change what is told. */
+  wantsVector(session: string | null, { memoryMaxTokens, memoryRetentionDays, memoryStrategy }: MemorySettings, now: number): boolean {
+    return memoryStrategy !== "recent" && this.#vectors.size > 0 && !this.#room(session, memoryRetentionDays, now).fits(memoryMaxTokens)
+  }
+
+  choose(session: string | null, question: string, { memoryMaxTokens, memoryRetentionDays, memoryStrategy }: MemorySettings, now: number, asked: Vector | null = null): Choice {
+    return this.#room(session, memoryRetentionDays, now).choose(question, asked, memoryStrategy, memoryMaxTokens)
   }
 
   #room(session: string | null, days: number, now: number): Room {
@@ -108,7 +141,7 @@ export class Remembered {
       if (ends > now) until = Math.min(until, ends)
       return ends > now
     })
-    const room = new Room(entries, until)
+    const room = new Room(entries, this.#vectors, until)
     this.#rooms.set(own, room)
     return room
   }

@@ -21,14 +21,22 @@ export const fused = (...lists: ReadonlyArray<ReadonlyArray<number>>): ReadonlyA
   return [...scores].map(([place, score]) => ({ place, score })).sort(byScore)
 }
 
+const sorted = (scores: ReadonlyMap<number, number>): ReadonlyArray<Ranked> => [...scores].map(([place, score]) => ({ place, score })).sort(byScore)
+const placesOf = (ranked: ReadonlyArray<Ranked>): ReadonlyArray<number> => ranked.map(({ place }) => place)
+
+const none: ReadonlyMap<number, number> = new Map()
+
 /**
- * All of so many entries in the order of the strategy. `relevance`: scores by place. What has nothing to do with the question comes last
- * where relevance alone decides, the newest of it first.
+ * All of so many entries in the order of the strategy. `relevance`: scores by place, by shared words; `near`: by vectors, empty where there are
+ * none. What has nothing to do with the question comes last where relevance alone decides, the newest of it first.
  */
-export const rank = (strategy: Strategy, entries: number, relevance: ReadonlyMap<number, number>): ReadonlyArray<Ranked> => {
+export const rank = (strategy: Strategy, entries: number, relevance: ReadonlyMap<number, number>, near = none): ReadonlyArray<Ranked> => {
   const newest = Array.from({ length: entries }, (_, place) => place)
-  if (strategy === "recent" || relevance.size === 0) return fused(newest)
-  const relevant = [...relevance].map(([place, score]) => ({ place, score })).sort(byScore)
-  if (strategy === "hybrid") return fused(newest, relevant.map(({ place }) => place))
-  return [...relevant, ...newest.filter((place) => !relevance.has(place)).map((place) => ({ place, score: 0 }))]
+  const lists = [relevance, near].filter(({ size }) => size > 0).map(sorted)
+  const [first] = lists
+  if (strategy === "recent" || first === undefined) return fused(newest)
+  if (strategy === "hybrid") return fused(newest, ...lists.map(placesOf))
+  const relevant = lists.length === 1 ? first : fused(...lists.map(placesOf))
+  const taken = new Set(placesOf(relevant))
+  return [...relevant, ...newest.filter((place) => !taken.has(place)).map((place) => ({ place, score: 0 }))]
 }
