@@ -11,7 +11,7 @@ import * as Refusal from "#schemas/api/Refusal.ts"
 import * as JsonShape from "./jsonShape.ts"
 import type { Skill, SkillExecution } from "./ports/Skill.ts"
 import { type ExecutionEnd, type ExecutionFilter, SkillExecutionStore } from "./ports/SkillExecutionStore.ts"
-import * as Sandbox from "./sandbox/Sandbox.ts"
+import * as Sandbox from "#src/platform/sandbox/Sandbox.ts"
 
 /** Sandboxes of this process at once; each may take 256 MB. */
 const AT_ONCE = 2
