@@ -1,137 +1,18 @@
-/**
- * Runs a handler in a process of its own, which ends with the run, the caller or the gateway.
- *
- * Four walls, each enough for what it keeps out: the kernel opens nothing for the process any more (`seal.ts`: network, files, programs);
- * Node's permission model refuses files, programs, threads and native code; the handler sees the language alone (`inside.cjs`); and the
- * process has no variable, no argument and no file of the gateway. A machine on which the first wall cannot be proved runs nothing.
- */
-import { type ChildProcess, spawn } from "node:child_process"
-import * as fs from "node:fs"
-import * as Deferred from "effect/Deferred"
+/** Runs a handler in a process of its own (`SandboxProcess.ts`), which ends with the run, the caller or the gateway. */
 import * as Effect from "effect/Effect"
-import * as Seal from "./seal.ts"
+import * as SandboxProcess from "./SandboxProcess.ts"
+import type * as Seal from "./seal.ts"
 
-const MEBI = 1_024 * 1_024
-/** Bytes that a handler may use. */
-const MEMORY_BYTES = 256 * MEBI
-/** Of them, MB in V8's heap of old objects. */
-const HEAP_MB = 192
-/** Until the process is there and closed, ms. */
-const START_MS = 30_000
-/** Characters of an output's JSON. */
-export const OUTPUT_MAX = 256 * 1_024
-/** Bytes that are read of the process: the output in UTF-8, and the letter before it. */
-const READ_MAX = OUTPUT_MAX * 3 + 16
-const LF = 0x0a
+export const OUTPUT_MAX = SandboxProcess.OUTPUT_MAX
+export type Outcome = SandboxProcess.Outcome
 
-/** JSON texts beside the code: the handler gets what they say. */
-export interface Job {
+export interface Job extends SandboxProcess.Job {
   readonly code: string
-  readonly input: string
-  readonly context: string
 }
-
-export type Outcome =
-  | { readonly _tag: "Output"; readonly json: string }
-  | { readonly _tag: "Failed"; readonly message: string }
-  | { readonly _tag: "TimedOut" }
-
-const failed = (message: string): Outcome => ({ _tag: "Failed", message })
-
-let inside: string | undefined
-const program = (): string => inside ??= fs.readFileSync(new URL("./inside.cjs", import.meta.url), "utf8")
-
-const flags = [
-  "--permission", "--disallow-code-generation-from-strings", "--experimental-vm-modules", "--unhandled-rejections=none", "--no-warnings",
-  `--max-old-space-size=${HEAP_MB}`, "--max-semi-space-size=8"
-]
-
-/** setpriv(1) ends the process with its gateway, also one that is killed, and keeps rights from coming back. */
-const start = (setpriv: string) => Effect.callback<ChildProcess, Seal.Unsealed>((resume) => {
-  const rights = process.getuid?.() === 0 ? ["--bounding-set=-all", "--inh-caps=-all"] : []
-  const child = spawn(setpriv, ["--pdeathsig", "KILL", "--no-new-privs", ...rights, "--", process.execPath, ...flags, "-e", program()], {
-    cwd: "/", env: {}, shell: false, stdio: ["pipe", "pipe", "ignore"]
-  })
-  child.once("error", (error: NodeJS.ErrnoException) => resume(Effect.fail(new Seal.Unsealed(`the sandbox cannot be started (${error.code ?? "error"})`))))
-  child.once("spawn", () => resume(Effect.succeed(child)))
-})
-
-/** Until it is reaped. */
-const stop = (child: ChildProcess) => Effect.callback<void>((resume) => {
-  if (child.exitCode !== null || child.signalCode !== null) return resume(Effect.void)
-  child.once("exit", () => resume(Effect.void))
-  child.kill("SIGKILL")
-})
-
-const read = (line: string): Outcome => {
-  const json = line.slice(1)
-  if (line.startsWith("o")) return json.length > OUTPUT_MAX ? failed(tooLarge) : { _tag: "Output", json }
-  try {
-    const message: unknown = line.startsWith("e") ? JSON.parse(json) : null
-    if (typeof message === "string") return failed(message)
-  } catch {
-    // Below.
-  }
-  return failed("The handler broke its sandbox.")
-}
-
-const tooLarge = `The output has more than ${OUTPUT_MAX} characters of JSON.`
-
-/** Why a process ended without a line. */
-const endOf = (signal: NodeJS.Signals | null): string => signal === null
-  ? "The handler ended its sandbox without an output."
-  : signal === "SIGXCPU"
-  ? "The handler used too much time of the processor."
-  : `The sandbox ended with ${signal}: the handler used more than ${MEMORY_BYTES / MEBI} MB, or broke it.`
 
 /** `begun` runs when the process is closed, just before the handler starts. The outcome is hostile: its JSON must be checked. */
 export const run = <E>(job: Job, timeoutMs: number, begun: Effect.Effect<void, E>): Effect.Effect<Outcome, Seal.Unsealed | E> => Effect.scoped(Effect.gen(function*() {
-  const ready = yield* Deferred.make<void>()
-  const ended = yield* Deferred.make<Outcome>()
-
-  const opened = Effect.gen(function*() {
-    const child = yield* Effect.acquireRelease(Effect.flatMap(Seal.program("setpriv"), start), stop)
-    const { pid, stdin, stdout } = child
-    if (pid === undefined || stdin === null || stdout === null) return yield* Effect.fail(new Seal.Unsealed("the sandbox cannot be started"))
-    let held: Array<Buffer> = []
-    let bytes = 0
-    let isReady = false
-    stdout.on("data", (chunk: Buffer) => {
-      held.push(chunk)
-      bytes += chunk.length
-      if (bytes > READ_MAX) {
-        Deferred.doneUnsafe(ended, Effect.succeed(failed(tooLarge)))
-        child.kill("SIGKILL")
-        held = []
-        return
-      }
-      if (chunk[chunk.length - 1] !== LF) return
-      const line = Buffer.concat(held).toString("utf8").trimEnd()
-      held = []
-      bytes = 0
-      if (isReady) Deferred.doneUnsafe(ended, Effect.succeed(read(line)))
-      else {
-        isReady = true
-        Deferred.doneUnsafe(ready, Effect.void)
-      }
-    })
-    // A process that is gone reads no more; its end says why.
-    stdin.on("error", () => {})
-    child.once("close", (_code, signal) => {
-      Deferred.doneUnsafe(ended, Effect.succeed(failed(endOf(signal))))
-    })
-    yield* Effect.raceFirst(
-      Deferred.await(ready),
-      Effect.flatMap(Deferred.await(ended), () => Effect.fail(new Seal.Unsealed("the sandbox ended before it was ready: Node 22.13 or later is needed")))
-    )
-    yield* Seal.close(pid, { memoryBytes: MEMORY_BYTES, cpuSeconds: Math.ceil(timeoutMs / 1_000) + 30 })
-    return stdin
-  })
-
-  const stdin = yield* Effect.timeoutOrElse(opened, {
-    duration: START_MS, orElse: () => Effect.fail(new Seal.Unsealed(`the sandbox was not ready within ${START_MS / 1_000} s`))
-  })
+  const process = yield* SandboxProcess.open(Math.ceil(timeoutMs / 1_000) + 30)
   yield* begun
-  stdin.write(`${JSON.stringify(job)}\n`)
-  return yield* Effect.timeoutOrElse(Deferred.await(ended), { duration: timeoutMs, orElse: () => Effect.succeed<Outcome>({ _tag: "TimedOut" }) })
+  return yield* Effect.timeoutOrElse(process.ask(job), { duration: timeoutMs, orElse: () => Effect.succeed<Outcome>({ _tag: "TimedOut" }) })
 }))

@@ -1,11 +1,14 @@
 /*
- * What runs in the process of one execution (Sandbox.ts starts it with `node -e`, without files, programs, threads and variables).
+ * What runs in the process of a sandbox (SandboxProcess.ts starts it with `node -e`, without files, programs, threads and variables).
  *
- * It says "ready", and the gateway closes the process: no descriptor can be opened any more, so no socket either. Then it reads the job
- * `{code, input, context}` as one line, runs the handler, and writes one line: `o` and the output's JSON, or `e` and the JSON of an error's text.
+ * It says "ready", and the gateway closes the process: no descriptor can be opened any more, so no socket either. Then it reads a job
+ * `{code, name, input, context}` as one line, runs the handler, and writes one line: `o` and the output's JSON, or `e` and the JSON of an
+ * error's text; and so on until its input ends. A job without code has the code of the job before. `name`: the export that is called,
+ * `''` asks for the names of all exported functions; without it the code is one handler.
  *
  * The handler runs in a context of its own, which has the language alone: no object of this process is handed in, only texts. What
  * leaks from the engine all the same (errors of `import()`) finds nothing: code from texts is off in this realm, and its globals are gone.
+ * Each job has a fresh context, so that nothing of a job is left for the next one; between jobs the process waits, and no code runs.
  */
 ;(() => {
   'use strict'
@@ -13,15 +16,13 @@
   const vm = require('node:vm')
   const { Buffer, process, setImmediate } = globalThis
   const end = process.reallyExit.bind(process)
-  const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, { codeGeneration: { strings: true, wasm: false } })
-  const evaluate = (code, filename) => new vm.Script(code, { filename }).runInContext(context)
-  const ofTheLanguage = new Set(evaluate('Object.getOwnPropertyNames(globalThis).join()', 'gateway').split(','))
 
   // Without Atomics and WebAssembly there is no way to wait without using time of the processor.
-  const runner = evaluate(`(() => {
+  const runnerCode = `(() => {
     'use strict'
     const { parse, stringify } = JSON
     const textOf = String
+    const { hasOwn, keys } = Object
     for (const name of ['Atomics', 'SharedArrayBuffer', 'WebAssembly', 'console']) delete globalThis[name]
     let answer = ''
     const fail = (error) => {
@@ -42,8 +43,36 @@
         fail(error)
       }
     }
-    return { fail, run, taken: () => answer }
-  })()`, 'gateway')
+    const functionOf = (exported, name) => {
+      const found = typeof exported === 'object' && exported !== null && hasOwn(exported, name) ? exported[name] : undefined
+      return typeof found === 'function' ? found : undefined
+    }
+    const named = async (exported, name, input, context) => {
+      try {
+        const inner = exported?.default
+        if (name === '') {
+          const names = [exported, inner].flatMap((one) => typeof one === 'object' && one !== null ? keys(one).filter((key) => functionOf(one, key)) : [])
+          answer = 'o' + stringify(names)
+          return
+        }
+        const found = functionOf(exported, name) ?? functionOf(inner, name)
+        if (found === undefined) throw new TypeError('No function ' + name + ' is exported.')
+        await run(found, input, context)
+      } catch (error) {
+        fail(error)
+      }
+    }
+    return { fail, named, run, taken: () => answer }
+  })()`
+
+  /** A context in which nothing was run yet. */
+  const room = () => {
+    const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, { codeGeneration: { strings: true, wasm: false } })
+    const evaluate = (code, filename) => new vm.Script(code, { filename }).runInContext(context)
+    const globals = evaluate('Object.getOwnPropertyNames(globalThis).join()', 'gateway')
+    return { context, evaluate, globals, runner: evaluate(runnerCode, 'gateway') }
+  }
+  const first = room()
 
   const write = (line) => {
     const bytes = Buffer.from(`${line}\n`)
@@ -61,14 +90,26 @@
     }
   }
 
-  const handlerOf = async (code) => {
-    if (!/^[ \t]*export[ \t]+default\b/m.test(code)) return evaluate(`(async (input, context) => {'use strict';\n${code}\n})`, 'handler')
+  const moduleOf = async ({ context }, code, what) => {
     const module = new vm.SourceTextModule(code, { context, identifier: 'handler' })
     await module.link(() => {
-      throw new Error('A handler imports nothing.')
+      throw new Error(what + ' imports nothing.')
     })
     await module.evaluate()
-    return module.namespace.default
+    return module
+  }
+
+  const handlerOf = async (own, code) => {
+    if (!/^[ \t]*export[ \t]+default\b/m.test(code)) return own.evaluate(`(async (input, context) => {'use strict';\n${code}\n})`, 'handler')
+    return (await moduleOf(own, code, 'A handler')).namespace.default
+  }
+
+  /** Exports go to the runner at once: a promise of an object with a member `then` would call it. */
+  const callNamed = async (own, code, { context, input, name }) => {
+    const exported = /^[ \t]*export\b/m.test(code)
+      ? (await moduleOf(own, code, 'A plugin')).namespace
+      : own.evaluate(`(() => {'use strict'; const module = { exports: {} }; const { exports } = module;\n${code}\n; return module.exports })()`, 'plugin')
+    await own.runner.named(exported, name, input, context)
   }
 
   // The engine itself needs these few.
@@ -76,6 +117,7 @@
     '_events', '_eventsCount', '_exiting', '_fatalException', '_maxListeners', '_tickCallback', 'domain', 'emit', 'emitWarning', 'exitCode', 'nextTick', 'reallyExit',
     'version', 'versions'
   ])
+  const ofTheLanguage = new Set(first.globals.split(','))
   for (const name of Reflect.ownKeys(process)) {
     if (!kept.has(name)) Reflect.deleteProperty(process, name)
   }
@@ -84,12 +126,21 @@
   }
 
   write('ready')
-  const job = JSON.parse(readLine())
-  handlerOf(job.code).then((handler) => runner.run(handler, job.input, job.context), (error) => runner.fail(error))
-  // There are no timers and no input: when this is called, everything that can happen has happened.
-  setImmediate(() => {
-    const answer = runner.taken()
-    write(typeof answer === 'string' && answer !== '' ? answer : 'e"The handler never answers: it waits for what cannot happen in the sandbox."')
-    end(0)
-  })
+  let code = ''
+  const serve = (own) => {
+    const job = JSON.parse(readLine())
+    if (typeof job.code === 'string') code = job.code
+    const { runner } = own
+    const done = job.name === undefined
+      ? handlerOf(own, code).then((handler) => runner.run(handler, job.input, job.context))
+      : callNamed(own, code, job)
+    done.catch((error) => runner.fail(error))
+    // There are no timers and no input: when this is called, everything that can happen has happened.
+    setImmediate(() => {
+      const answer = runner.taken()
+      write(typeof answer === 'string' && answer !== '' ? answer : 'e"The handler never answers: it waits for what cannot happen in the sandbox."')
+      serve(room())
+    })
+  }
+  serve(first)
 })()

@@ -28,12 +28,12 @@ export const program = (name: string): Effect.Effect<string, Unsealed> => Effect
     const isThere = yield* Effect.promise(() => fs.access(file, fs.constants.X_OK).then(() => true, () => false))
     if (isThere) return file
   }
-  return yield* Effect.fail(new Unsealed(`skills need the program ${name} of util-linux on the gateway's machine`))
+  return yield* Effect.fail(new Unsealed(`the sandbox needs the program ${name} of util-linux on the gateway's machine`))
 })
 
 const read = (file: string): Effect.Effect<string, Unsealed> => Effect.tryPromise({
   try: () => fs.readFile(file, "utf8"),
-  catch: () => new Unsealed(`skills need ${file.replace(/\d+/, "<pid>")}, which this machine does not show`)
+  catch: () => new Unsealed(`the sandbox needs ${file.replace(/\d+/, "<pid>")}, which this machine does not show`)
 })
 
 /** Sockets that the process has beside its own three channels: the gateway's, if they leaked into it. */
@@ -46,7 +46,7 @@ const strangeSockets = (pid: number): Effect.Effect<number, Unsealed> => Effect.
     }
     return strange
   },
-  catch: () => new Unsealed("skills need /proc/<pid>/fd, which this machine does not show")
+  catch: () => new Unsealed("the sandbox needs /proc/<pid>/fd, which this machine does not show")
 })
 
 const limit = (file: string, args: ReadonlyArray<string>): Effect.Effect<void, Unsealed> => Effect.callback((resume) => {
@@ -67,7 +67,7 @@ export interface Bounds {
 export const close = Effect.fnUntraced(function*(pid: number, { cpuSeconds, memoryBytes }: Bounds) {
   const prlimit = yield* program("prlimit")
   const data = /^VmData:\s+(\d+) kB$/m.exec(yield* read(`/proc/${pid}/status`))?.[1]
-  if (data === undefined) return yield* Effect.fail(new Unsealed("skills need VmData of /proc/<pid>/status, which this machine does not show"))
+  if (data === undefined) return yield* Effect.fail(new Unsealed("the sandbox needs VmData of /proc/<pid>/status, which this machine does not show"))
   if ((yield* strangeSockets(pid)) > 0) return yield* Effect.fail(new Unsealed("a socket of the gateway is open in the sandbox"))
   const bytes = Number(data) * 1_024 + memoryBytes
   yield* limit(prlimit, [
