@@ -133,6 +133,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/pricing": feature("pricing"),
   "src/features/providers": feature("providers", ["resilience"]),
   "src/features/agentSkills": feature("agentSkills"),
+  "src/features/plugins": feature("plugins"),
   "src/features/skills": feature("skills"),
   "src/features/purges": feature("purges", ["bodies", "quotas"]),
   "src/features/proxies": feature("proxies"),
