@@ -10,6 +10,7 @@ import * as LeasesStage from "#src/features/leases/stage.ts"
 import * as LimitsStage from "#src/features/limits/stage.ts"
 import * as MemoryStage from "#src/features/memory/stage.ts"
 import * as MetricsHttp from "#src/features/metrics/http.ts"
+import * as PluginsStage from "#src/features/plugins/stage.ts"
 import * as ResponsesConversationRoutes from "#src/features/responses/conversationRoutes.ts"
 import * as ResponsesHttp from "#src/features/responses/http.ts"
 import * as ResponsesStage from "#src/features/responses/stage.ts"
@@ -44,9 +45,9 @@ import * as OneShots from "#src/oneShots.ts"
 import * as PageReader from "#src/platform/pages/PageReader.ts"
 import type { Values } from "#src/platform/configuration/Settings.ts"
 
-/** In this order: what was answered before costs nothing, so it neither waits nor counts; what guardrails change, nothing behind them has seen otherwise. */
+/** In this order: what plugins make of a request is what all behind them see; what was answered before costs nothing, so it neither waits nor counts; what guardrails change, nothing behind them has seen otherwise. */
 const stages = Effect.all([
-  OwnStage.stage, LeasesStage.stage, TaskRoutingStage.stage, GuardrailsStage.requests, ResponsesStage.stage, ResponsesStage.compaction, MemoryStage.stage, Repeats.idempotency, Repeats.caching, Searches.stage, LimitsStage.stage, Waits.stage, BodiesStage.stage, GuardrailsStage.answers, Effect.succeed(LeasesStage.fence)
+  OwnStage.stage, LeasesStage.stage, PluginsStage.stage, TaskRoutingStage.stage, GuardrailsStage.requests, ResponsesStage.stage, ResponsesStage.compaction, MemoryStage.stage, Repeats.idempotency, Repeats.caching, Searches.stage, LimitsStage.stage, Waits.stage, BodiesStage.stage, GuardrailsStage.answers, Effect.succeed(LeasesStage.fence)
 ])
 
 const routes = ({ metricsAccess }: Values) => Effect.all([

@@ -48,6 +48,7 @@ import { sessions } from "#src/features/sessions/feature.ts"
 import { settings } from "#src/features/settings/feature.ts"
 import { signatures } from "#src/features/signatures/feature.ts"
 import { skills } from "#src/features/skills/feature.ts"
+import { plugins } from "#src/features/plugins/feature.ts"
 import { agentSkills } from "#src/features/agentSkills/feature.ts"
 import { sync } from "#src/features/sync/feature.ts"
 import { systemPrompt } from "#src/features/systemPrompt/feature.ts"
@@ -62,5 +63,5 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 export const features = [
   auth, oidc, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, payloadRules, taskRouting, compression, addresses, proxies, guardrails, flags,
   limits, usage, bodies, quotas, health, capabilities, nodes, resilience, drills, routing, evals, assessment, cache, webhooks, compliance, leases, sessions,
-  signatures, reasoning, memory, live, responses, mcp, mcpServers, skills, agentSkills, a2a, files, batches, search, cliTools, cloudAgents, configFile, sync, transfer, backups, database, purges, docs, translator, dashboard
+  signatures, reasoning, memory, live, responses, mcp, mcpServers, skills, plugins, agentSkills, a2a, files, batches, search, cliTools, cloudAgents, configFile, sync, transfer, backups, database, purges, docs, translator, dashboard
 ] as const

@@ -24,7 +24,7 @@ export const features = {
   memory: feature("Rankings and summaries of memory", "No model ranks or summarizes entries, and their vectors are in the gateway's own database. The path summarize below /api/memory is not served."),
   modelQuirks: feature("Per-model formats", "A model is called in its provider's format, with its provider's defaults."),
   nodeQuota: feature("Daily quota resets of nodes", "Quota windows are read from the upstream's answers."),
-  plugins: feature("Plugins", "No plugin is installed; skills run in a sandbox.", "/api/plugins"),
+  pluginExtras: feature("Permissions, pages and further hooks of plugins", "The sandbox of a plugin has no network, files, variables and programs. Its hooks see requests and whole answers, not errors and streams; it brings no skills, pages or widgets, and there is no marketplace.", "/api/plugins/marketplace/install"),
   privateModels: feature("Rules about which bare or non-public model is meant", "An unknown or ambiguous bare model id is refused, and public and private models are not distinguished."),
   promptCachePlanning: feature("Protection of cached prefixes in combos", "Use the strategy cache-optimized."),
   proxies: feature("Pools and lists of outbound proxies", "An assignment names one proxy, no list of proxies is read from a URL, and addresses behind proxies are not observed.", "/api/v1/management/proxy-subscriptions"),

@@ -34,6 +34,9 @@ import { McpServer } from "#src/features/mcpServers/ports/McpServer.ts"
 import { agentSkill } from "#src/features/agentSkills/acting.ts"
 import { AgentSkill } from "#src/features/agentSkills/AgentSkill.ts"
 import { AgentSkillChange, NewAgentSkill } from "#src/features/agentSkills/api.ts"
+import { plugin } from "#src/features/plugins/acting.ts"
+import { NewPlugin } from "#src/features/plugins/api.ts"
+import { ManifestInput } from "#src/features/plugins/ports/Plugin.ts"
 import { skill } from "#src/features/skills/acting.ts"
 import { NewSkill, SkillChange } from "#src/features/skills/api.ts"
 import { Skill } from "#src/features/skills/ports/Skill.ts"
@@ -127,6 +130,7 @@ const inputs: ReadonlyArray<readonly [Table, ReadonlyArray<Schema.Top>]> = [
   [mcpServer, [NewMcpServer, McpServerChange]],
   [agentSkill, [NewAgentSkill, AgentSkillChange]],
   [skill, [NewSkill, SkillChange]],
+  [plugin, [Schema.Struct({ ...NewPlugin.fields, manifest: ManifestInput })]],
   [proxy, [NewProxy, ofProxy]],
   [budget, [BudgetInput]],
   [tokenLimit, [TokenLimitInput]]
@@ -302,6 +306,7 @@ describe("a field that does not act", () => {
       [memory, [{ method: "PUT", path: "/api/settings/memory", body: { memoryEnabled: false }, read: "/api/settings/memory" }]],
       [compression, [{ method: "PUT", path: "/api/settings/compression", body: { enabled: false }, read: "/api/settings/compression" }]],
       [rtkConfig, [{ method: "PUT", path: "/api/context/rtk/config", body: { enabled: true }, read: "/api/context/rtk/config" }]],
+      [plugin, [{ method: "POST", path: "/api/plugins", body: { code: "export const a = 1" }, read: "/api/plugins" }]],
       [application, [{ method: "POST", path: "/api/cli-tools/apply", body: { tool: "codex", baseUrl: "http://localhost:1", apiKey: "k", model: "a/b" }, read: "/api/cli-tools/status?tool=codex" }]]
     ]
     const tried = new Set<string>()

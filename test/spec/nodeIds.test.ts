@@ -74,7 +74,7 @@ beforeAll(async () => {
   sim = await startSim({ models: { "*": {} } })
   sink = await startSink()
   gateway = await inProcess({ environment: {
-    OUTBOUND_SSRF_GUARD_ENABLED: "false", LOG_LEVEL: "info"
+    OUTBOUND_SSRF_GUARD_ENABLED: "false", LOG_LEVEL: "info", GATEWAY_PLUGINS: "on"
   } })
   const { operator } = gateway
   await operator.setFlag("ALLOW_API_KEY_REVEAL", "true")
@@ -91,6 +91,7 @@ beforeAll(async () => {
   const memory = await post<{ id: string }>("/api/memory", { key: "k", content: "c" })
   const { server } = await post<{ server: { id: string } }>("/api/mcp/servers", { name: "tools", url: `${sim.url}/mcp`, enabled: false })
   const skill = await post<{ id: string }>("/api/skills/install", { name: "adder", handlerCode: "return input.a + input.b" })
+  await post("/api/plugins", { manifest: { name: "reader", version: "1.0.0" }, code: "export const onRequest = () => null" })
   const { webhook } = await post<{ webhook: { id: string } }>("/api/webhooks", { url: `${sink.url}/hook` })
   // Everything that an operator can say of a node is said by its id.
   const combo = await post<{ id: string }>("/api/combos", {
@@ -155,7 +156,7 @@ beforeAll(async () => {
     "/api/routing/decisions/{requestId}": requestIds[2] ?? "", "/api/usage/call-logs/{id}": requestIds[2] ?? "", "/api/usage/call-logs/{id}/bodies": requestIds[2] ?? "",
     "/api/v1/editor/{token}/": admin, "/api/v1/editor/{token}/api/tags": admin, "/api/v1/editor/{token}/api/version": admin, "/api/v1/editor/{token}/models": admin,
     "/api/v1/registered-keys/{id}": registered.keyId, "/api/memory/{id}": memory.id, "/api/mcp/servers/{id}": server.id, "/api/mcp/servers/{id}/tools": server.id,
-    "/api/agent-skills/{id}": "api-skills", "/api/agent-skills/{id}/raw": "api-skills", "/api/skills/{id}": skill.id,
+    "/api/agent-skills/{id}": "api-skills", "/api/agent-skills/{id}/raw": "api-skills", "/api/skills/{id}": skill.id, "/api/plugins/{name}": "reader", "/api/plugins/{name}/config": "reader",
     "/api/webhooks/{id}": webhook.id, "/api/webhooks/{id}/deliveries": webhook.id,
     "/v1/accounts/{id}/limits": connection, "/v1/auto-combo/{channel}/candidates": "auto", "/v1/models/{id}": `${prefix}/own-model`,
     "/v1/providers/{id}/limits": nodeId, "/v1/providers/{provider}/models": prefix, "/v1beta/models/{id}": `${prefix}/own-model`

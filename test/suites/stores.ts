@@ -23,6 +23,7 @@ import * as LimitRecords from "./LimitRecords.suite.ts"
 import * as McpServerStore from "./McpServerStore.suite.ts"
 import * as MemoryStore from "./MemoryStore.suite.ts"
 import * as NodeStore from "./NodeStore.suite.ts"
+import * as PluginStore from "./PluginStore.suite.ts"
 import * as ProxyHealthStore from "./ProxyHealthStore.suite.ts"
 import * as ProxyStore from "./ProxyStore.suite.ts"
 import * as QuotaStore from "./QuotaStore.suite.ts"
@@ -62,6 +63,7 @@ export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => 
   CloudTaskStore.suite(name, layer())
   MemoryStore.suite(name, layer())
   NodeStore.suite(name, layer())
+  PluginStore.suite(name, layer())
   ProxyHealthStore.suite(name, layer())
   ProxyStore.suite(name, layer())
   QuotaStore.suite(name, layer())

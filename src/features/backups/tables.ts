@@ -49,6 +49,7 @@ export const tables: Readonly<Record<string, TableRule>> = {
   webhooks: { use: "replaced", key: ["id"], isReferenced: true },
   mcp_servers: replaced("id"),
   skills: replaced("id"),
+  plugins: replaced("name"),
   proxies: { use: "replaced", key: ["id"], isReferenced: true },
   proxy_assignments: replaced("scope", "scope_id"),
   memories: replaced("id"),

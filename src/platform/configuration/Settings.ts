@@ -191,6 +191,8 @@ const variables = {
   mcpStdioServers: choice("GATEWAY_MCP_STDIO_SERVERS", ["on", "off"], "off", "Whether operators may set up MCP servers that are programs, which this node then runs."),
   skills: choice("GATEWAY_SKILLS", ["on", "off"], "off", "Whether this node runs the handlers of skills, each in a sandbox (docs/skills.md)."),
   skillsTimeoutMs: whole("GATEWAY_SKILLS_TIMEOUT_MS", 30_000, 100, 300_000, "ms", "Longest run of one handler."),
+  plugins: choice("GATEWAY_PLUGINS", ["on", "off"], "off", "Whether this node runs plugins, each in a sandbox (docs/plugins.md)."),
+  pluginsDir: optional("GATEWAY_PLUGINS_DIR", "Folder below which plugins may be installed from. Unset: only with their code in the call."),
   simulator: choice("GATEWAY_SIM_PROVIDER", ["auto", "true", "false"], "auto", "Built-in simulator as provider `sim`: auto = called by name always, listed while no real connection exists; true = listed always; false = off."),
   tlsCert: optional("GATEWAY_TLS_CERT", "Certificate file (PEM); with GATEWAY_TLS_KEY the gateway speaks https."),
   tlsKey: optional("GATEWAY_TLS_KEY", "Private key file (PEM)."),
