@@ -21,16 +21,17 @@ import { type CompleteConfig, makeConfigs } from "#src/routing/combos/config.ts"
 import { candidatesOf, type Expansion, expand, forbiddenOf, type RefusedStep, refusedOf } from "#src/routing/combos/expand.ts"
 import { byName } from "#src/routing/combos/nesting.ts"
 import { makeComboStep, type ResolvedCombo } from "#src/routing/combos/resolve.ts"
-import { factsFrom, gatedBy, leavingBy, preferredFirst, targetsFrom } from "#src/routing/combos/targets.ts"
+import { factsFrom, gatedBy, leavingBy, targetsFrom } from "#src/routing/combos/targets.ts"
 import { makePolicies } from "#src/routing/combos/walkPolicy.ts"
 import * as Capabilities from "#src/routing/capabilities/capabilities.ts"
 import * as ContextWindow from "#src/routing/contextWindow.ts"
 import * as Evals from "#src/routing/evals.ts"
 import { Generations } from "#src/routing/models/Generations.ts"
 import { Memories, SessionPins } from "#src/routing/Memories.ts"
-import { makePlanner, type Plan, type Planner, type PlannerOptions, resolverView } from "#src/routing/plan.ts"
+import { makePlanner, type Planner, type PlannerOptions, resolverView } from "#src/routing/plan.ts"
 import { makeResolver, type ResolvedModel } from "#src/routing/models/resolveModel.ts"
 import * as Rights from "#src/routing/Rights.ts"
+import * as KeyRights from "#src/routing/models/keyRights.ts"
 import * as Identity from "#src/routing/models/identity.ts"
 import * as SearchPool from "#src/routing/searchPool.ts"
 import * as Selection from "#src/routing/selection.ts"
@@ -112,7 +113,6 @@ const rememberedExpansions = 1_000
 const noConnections: ReadonlyArray<string> = []
 const nothing = (): void => {}
 const noneRefused = (): ReadonlyArray<RefusedStep> => []
-const noneForbidden = (): ReadonlyArray<Skipped> => []
 const mayAll: TargetGuard = () => null
 
 export const makeRouter = (options: RouterOptions): Router => {
@@ -133,46 +133,7 @@ export const makeRouter = (options: RouterOptions): Router => {
   const leaving = leavingBy(snapshot.egress)
   const prefixes = new Map(snapshot.nodes.map((node) => [node.id, node.prefix]))
 
-  const directory: Rights.Directory = {
-    aliases: snapshot.aliases,
-    meantBy: (id) => {
-      const resolved = resolve(id)
-      return resolved._tag !== "Resolved" || resolved.via === "wildcard"
-        ? null
-        : { publicModel: resolved.id, thinking: resolved.noThinking ? "off" : resolved.level }
-    }
-  }
-  const rightsOfKeys = new WeakMap<ApiKey, Rights.Rights | "all">()
-  const rightsOf = (key: ApiKey | null): Rights.Rights | null => {
-    if (key === null) return null
-    let rights = rightsOfKeys.get(key)
-    if (rights === undefined) rightsOfKeys.set(key, rights = Rights.of(key, directory) ?? "all")
-    return rights === "all" ? null : rights
-  }
-
-  /** The targets of a plan that the key may use, those it prefers first. */
-  const permitted = (plan: Plan, { granted, key, model }: Pick<Question, "granted" | "key" | "model">): Permitted | PublicError => {
-    if (plan instanceof PublicError) return plan
-    if (key === null) return { targets: plan, forbidden: noneForbidden }
-    const rights = rightsOf(key)
-    const { preferredConnections } = key.policy
-    if (rights === null) return { targets: preferredFirst(plan, preferredConnections), forbidden: noneForbidden }
-    return restricted(plan, rights, preferredConnections, granted === true ? null : model)
-  }
-
-  const restricted = (plan: ReadonlyArray<Target>, rights: Rights.Rights, preferredConnections: ReadonlyArray<string>, model: string | null): Permitted | PublicError => {
-    const refusals = plan.map((target) => rights.ofTarget(target, model))
-    const targets = plan.filter((_, i) => refusals[i] === null)
-    if (targets.length === plan.length) return { targets: preferredFirst(plan, preferredConnections), forbidden: noneForbidden }
-    const forbidden = () => Selection.candidatesOf(plan).flatMap((candidate, i): ReadonlyArray<Skipped> => {
-      const refusal = refusals[i] ?? null
-      return refusal === null ? [] : [{ candidate, unavailable: { reason: "not-allowed", until: null, detail: refusal.message } }]
-    })
-    const [refusal] = refusals
-    return targets.length === 0 && refusal !== null && refusal !== undefined
-      ? Unavailable.forbidden(refusal, { combo: null, refused: [], forbidden: forbidden() })
-      : { targets: preferredFirst(targets, preferredConnections), forbidden }
-  }
+  const { permitted, rightsOf } = KeyRights.make(options, resolve)
 
   /** Nothing is learned of an answer. */
   const learnsNothing = selection.strategy === "fill-first" && selection.sessionAffinityTtlMs === 0
@@ -196,7 +157,7 @@ export const makeRouter = (options: RouterOptions): Router => {
       memory.pins.of(first.provider, selection.sessionAffinityTtlMs, moment), key === null ? noConnections : key.policy.preferredConnections
     ))
     if (question.dry !== true) memory.memories.set(remembers, before, order.memory)
-    if (order.order.length === 0) return lastResort(order, { strategy: "single", combo: null, policy: once, tracked: false, config: null, refused: noneRefused, forbidden }) ?? Unavailable.errorOf(model, order.skipped, question.now)
+    if (order.order.length === 0) return Unavailable.lastResort(order, { strategy: "single", combo: null, policy: once, tracked: false, config: null, refused: noneRefused, forbidden, succeeded: nothing }) ?? Unavailable.errorOf(model, order.skipped, question.now)
     const isWhole = targets === plan && learnsNothing && order === Selection.wholeOf(targets)
     const known = isWhole ? wholeRoutes.get(targets) : undefined
     if (known !== undefined) return known
@@ -247,7 +208,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     if (arranged.order.length === 0) {
       if (emptiedByBudget(order)) return Unavailable.overBudget(combo.name)
       const pool = { combo, skipped: order.skipped, refused: refused(), forbidden: forbidden() }
-      return Unavailable.tooLong(face, pool) ?? Unavailable.incapable(pool) ?? lastResort(order, { strategy: combo.strategy, combo, policy, tracked, config: own, refused, forbidden }) ??
+      return Unavailable.tooLong(face, pool) ?? Unavailable.incapable(pool) ?? Unavailable.lastResort(order, { strategy: combo.strategy, combo, policy, tracked, config: own, refused, forbidden, succeeded: nothing }) ??
         Unavailable.errorOfCombo(pool, now)
     }
     const succeeded = (index: number): void => {
@@ -340,12 +301,6 @@ export const makeRouter = (options: RouterOptions): Router => {
   }
 }
 
-/** The targets of a model that a key may use. */
-interface Permitted {
-  readonly targets: ReadonlyArray<Target>
-  readonly forbidden: Route["forbidden"]
-}
-
 /** A stored combo brings its models with it; automatic routing asks models that the key may ask for itself. */
 const requestedIn = (combo: Combo, granted: boolean): Rights.RequestedAs => granted || !isAutomatic(combo) ? null : ""
 
@@ -361,17 +316,6 @@ const printOf = (key: ApiKey | null): string => {
 const namedOf = ({ id, level, model, node, noThinking, provider, row }: ResolvedModel): Rights.Named => ({
   provider, providerAlias: row?.alias ?? node?.prefix ?? provider, publicModel: id, model, thinking: noThinking ? "off" : level
 })
-
-/** When every target is blocked and some by our own guess only, those are asked: a guess must not refuse a whole model. */
-const lastResort = (order: Order, of: Pick<Route, "strategy" | "combo" | "policy" | "tracked" | "config" | "refused" | "forbidden">): Route | null => {
-  const soft = order.skipped.filter(({ unavailable }) => "soft" in unavailable && unavailable.soft === true).map(({ candidate }) => candidate)
-  return soft.length === 0
-    ? null
-    : { ...of, lastResort: true, succeeded: nothing, order: { ...order, order: soft, skipped: hard(order.skipped) }, targets: soft.map(({ target }) => target) }
-}
-
-const hard = (skipped: ReadonlyArray<Skipped>): ReadonlyArray<Skipped> =>
-  skipped.filter(({ unavailable }) => !("soft" in unavailable && unavailable.soft === true))
 
 const isSame = (order: ReadonlyArray<Candidate>, targets: ReadonlyArray<Target>): boolean => {
   if (order.length !== targets.length) return false

@@ -3,7 +3,7 @@ import * as Errors from "#schemas/errors.ts"
 import { type ErrorCode, PublicError } from "#schemas/errors.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
-import type { Skipped } from "#src/routing/models/candidate.ts"
+import type { Order, Skipped } from "#src/routing/models/candidate.ts"
 import { isAutomatic } from "#src/routing/auto/combo.ts"
 import type { RefusedStep } from "#src/routing/combos/expand.ts"
 import * as Wording from "#src/wire/contextWindow/wording.ts"
@@ -206,3 +206,13 @@ const inactiveText = (combo: Combo, skipped: ReadonlyArray<Skipped>, refused: Re
 /** A strict budget that no target meets. */
 export const overBudget = (name: string): PublicError =>
   Errors.make("payment_required", `Every target of '${name}' costs more than the request's budget.`)
+
+/** When every target is blocked and some by our own guess only, those are asked: a guess must not refuse a whole model. */
+export const lastResort = <Of extends object>(order: Order, of: Of) => {
+  const soft = order.skipped.filter(isSoft).map(({ candidate }) => candidate)
+  return soft.length === 0
+    ? null
+    : { ...of, lastResort: true, order: { ...order, order: soft, skipped: order.skipped.filter((one) => !isSoft(one)) }, targets: soft.map(({ target }) => target) }
+}
+
+const isSoft = ({ unavailable }: Skipped): boolean => "soft" in unavailable && unavailable.soft === true
