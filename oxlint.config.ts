@@ -114,6 +114,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/drills": feature("drills"),
   "src/features/assessment": feature("assessment"),
   "src/features/evals": feature("evals"),
+  "src/features/fallbackChains": feature("fallbackChains"),
   "src/features/files": feature("files", [], ["aws4fetch"]),
   "src/features/flags": feature("flags"),
   "src/features/guardrails": feature("guardrails"),

@@ -19,6 +19,7 @@ import { drills } from "#src/features/drills/feature.ts"
 import { configFile } from "#src/features/configFile/feature.ts"
 import { assessment } from "#src/features/assessment/feature.ts"
 import { evals } from "#src/features/evals/feature.ts"
+import { fallbackChains } from "#src/features/fallbackChains/feature.ts"
 import { files } from "#src/features/files/feature.ts"
 import { flags } from "#src/features/flags/feature.ts"
 import { guardrails } from "#src/features/guardrails/feature.ts"
@@ -61,7 +62,7 @@ import { usage } from "#src/features/usage/feature.ts"
 import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
-  auth, oidc, tokens, keys, providers, oauth, combos, pricing, settings, systemPrompt, thinkingBudget, payloadRules, taskRouting, compression, addresses, proxies, guardrails, flags,
+  auth, oidc, tokens, keys, providers, oauth, combos, fallbackChains, pricing, settings, systemPrompt, thinkingBudget, payloadRules, taskRouting, compression, addresses, proxies, guardrails, flags,
   limits, usage, bodies, quotas, health, capabilities, nodes, resilience, drills, routing, evals, assessment, cache, webhooks, compliance, leases, sessions,
   signatures, reasoning, memory, live, responses, mcp, mcpServers, skills, plugins, agentSkills, a2a, files, batches, search, cliTools, cloudAgents, configFile, sync, transfer, backups, database, purges, docs, translator, dashboard
 ] as const

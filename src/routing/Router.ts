@@ -14,6 +14,7 @@ import type { CallFormat } from "#schemas/wire/formats.ts"
 import { automaticCombos, isAutomatic } from "#src/routing/auto/combo.ts"
 import { type AutoHeaders, withHeaders } from "#src/routing/auto/headers.ts"
 import { emptiedByBudget } from "#src/routing/auto/budget.ts"
+import * as BareCombos from "#src/routing/models/bareCombos.ts"
 import type { Candidate, Moment, Order, Skipped } from "#src/routing/models/candidate.ts"
 import { Accounts } from "#src/routing/combos/Accounts.ts"
 import { arrange, type ComboPlacement } from "#src/routing/combos/arrange.ts"
@@ -124,7 +125,11 @@ export const makeRouter = (options: RouterOptions): Router => {
   const policyOf = makePolicies(snapshot.settings, configOf)
   const combos = byName(snapshot.combos)
   const comboStep = makeComboStep(snapshot.combos, snapshot.comboMappings)
-  const resolve = makeResolver(resolverView(options), [comboStep])
+  const bare = BareCombos.rulesOf(options)
+  const view = resolverView(options)
+  const resolve = makeResolver(view, [comboStep], bare)
+  /** Which model an entry of a list means, whatever stands in for it. */
+  const resolveListed = bare === null ? resolve : makeResolver(view, [comboStep])
   const expansions = new Generations<Expansion>(rememberedExpansions)
   const factsOf = factsFrom(registry, snapshot.customModels)
   const tooLong = ContextWindow.refusals(factsOf)
@@ -133,7 +138,7 @@ export const makeRouter = (options: RouterOptions): Router => {
   const leaving = leavingBy(snapshot.egress)
   const prefixes = new Map(snapshot.nodes.map((node) => [node.id, node.prefix]))
 
-  const { permitted, rightsOf } = KeyRights.make(options, resolve)
+  const { permitted, rightsOf } = KeyRights.make(options, resolveListed)
 
   /** Nothing is learned of an answer. */
   const learnsNothing = selection.strategy === "fill-first" && selection.sessionAffinityTtlMs === 0
@@ -180,9 +185,9 @@ export const makeRouter = (options: RouterOptions): Router => {
 
   const ofCombo = (combo: Combo, question: Question, variants: Pick<Target, "thinking"> | null): Route | PublicError => {
     const { face, granted = false, headers, key, model, now } = question
-    const refusal = rightsOf(key)?.ofCombo(model, combo.name, granted) ?? null
+    const refusal = BareCombos.isMade(combo) ? null : rightsOf(key)?.ofCombo(model, combo.name, granted) ?? null
     if (refusal !== null) return refusal
-    const expansion = expansionOf(combo, key, face, granted)
+    const expansion = expansionOf(combo, key, face, granted, model)
     const own = configOf(combo)
     const session = own.disableSessionStickiness ? null : question.session
     const moment = momentOf(question, session, ContextWindow.checkOf(combo, question.length ?? null, own.compressionMode ?? null), combo)
@@ -226,13 +231,15 @@ export const makeRouter = (options: RouterOptions): Router => {
     }
   }
 
-  const expansionOf = (combo: Combo, key: ApiKey | null, face: CallFormat, granted: boolean): Expansion => {
-    const name = `${face}\n${combo.id}\n${granted}\n${printOf(key)}${leaving === null ? "" : `\n${leaving.nameOf(key)}`}`
+  const expansionOf = (combo: Combo, key: ApiKey | null, face: CallFormat, granted: boolean, model: string): Expansion => {
+    const rights = rightsOf(key)
+    // What a key may use of it depends on the id that was asked for, which may be an alias.
+    const of = rights !== null && BareCombos.isMade(combo) ? `\n${model}` : ""
+    const name = `${face}\n${combo.id}\n${granted}\n${printOf(key)}${leaving === null ? "" : `\n${leaving.nameOf(key)}`}${of}`
     const known = expansions.get(name)
     // A combo of automatic routing is made anew when its pool changes, which is with the snapshot.
     if (known !== undefined && known.combo === combo) return known
-    const rights = rightsOf(key)
-    const asked = requestedIn(combo, granted)
+    const asked = requestedIn(combo, granted, model)
     const made = expand(combo, {
       combos, factsOf, configOf, gated: leaving === null ? gated : (target, inner) => leaving.target(gated(target, inner), key, [inner, combo]), prefixOf: (provider) => prefixes.get(provider) ?? provider,
       targetsOf: targetsFrom(planner, face, key === null ? noConnections : key.policy.preferredConnections),
@@ -243,16 +250,16 @@ export const makeRouter = (options: RouterOptions): Router => {
   }
 
   /** Why the combo is none for the key: nothing is left of it that the key may use. */
-  const emptied = (combo: Combo, key: ApiKey | null, face: CallFormat): PublicError | null => {
+  const emptied = (combo: Combo, key: ApiKey | null, face: CallFormat, model: string): PublicError | null => {
     if (rightsOf(key) === null) return null
-    const expansion = expansionOf(combo, key, face, false)
+    const expansion = expansionOf(combo, key, face, false, model)
     return candidatesOf(expansion).length > 0 ? null : Unavailable.forbiddenCombo({ combo, skipped: [], refused: refusedOf(expansion), forbidden: forbiddenOf(expansion) })
   }
 
   const automatic = automaticCombos({ snapshot, registry, priceOf: options.priceOf })
   const automaticOf = (model: string, key: ApiKey | null, face: CallFormat): Combo | null => automatic(model, face, key !== null && key.policy.chaosModeEnabled)
 
-  const plain = snapshot.combos.length === 0 && snapshot.comboMappings.length === 0
+  const plain = snapshot.combos.length === 0 && snapshot.comboMappings.length === 0 && bare === null
   let generation: string | null = null
   /** What a remembered answer depends on beside the model: another list of the key may leave other models. */
   const under = (key: ApiKey | null, identity: string): string => {
@@ -265,7 +272,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     const combo = auto ?? (resolved !== null && resolved._tag === "Combo" ? resolved.combo : null)
     if (combo !== null) {
       const variant = resolved !== null && resolved._tag === "Combo" ? resolved.noThinking ? "off" as const : resolved.level : null
-      const refusal = rightsOf(key)?.ofCombo(model, combo.name, false) ?? emptied(combo, key, face)
+      const refusal = (BareCombos.isMade(combo) ? null : rightsOf(key)?.ofCombo(model, combo.name, false)) ?? emptied(combo, key, face, model)
       return refusal ?? under(key, Identity.ofCombo(combo, generation ??= Identity.generationOf(snapshot), variant))
     }
     const found = permitted(planner.plan(model, face), { key, model })
@@ -279,13 +286,14 @@ export const makeRouter = (options: RouterOptions): Router => {
       if (rights === null) return true
       const auto = automaticOf(id, key, "chat-completions")
       const resolved = resolve(id)
+      if (auto === null && resolved._tag === "Combo" && BareCombos.isMade(resolved.combo)) return emptied(resolved.combo, key, "chat-completions", id) === null
       if (auto !== null || resolved._tag === "Combo") return rights.ofCombo(id, auto?.name ?? (resolved as ResolvedCombo).combo.name, false) === null
       return (resolved._tag === "Unresolved" ? rights.ofName(id) : rights.ofModel(id, namedOf(resolved))) === null
     },
     guardOf: (key, model, { combo }) => {
       const rights = rightsOf(key)
       if (rights === null) return mayAll
-      const asked = combo === null ? model : requestedIn(combo, false)
+      const asked = combo === null ? model : requestedIn(combo, false, model)
       return (target) => rights.ofTarget(target, asked)
     },
     route: (question) => {
@@ -301,8 +309,9 @@ export const makeRouter = (options: RouterOptions): Router => {
   }
 }
 
-/** A stored combo brings its models with it; automatic routing asks models that the key may ask for itself. */
-const requestedIn = (combo: Combo, granted: boolean): Rights.RequestedAs => granted || !isAutomatic(combo) ? null : ""
+/** A stored combo brings its models with it; automatic routing asks models that the key may ask for itself, and so do combos of bare ids. */
+const requestedIn = (combo: Combo, granted: boolean, model: string): Rights.RequestedAs =>
+  granted ? null : isAutomatic(combo) ? "" : BareCombos.isMade(combo) ? model : null
 
 const prints = new WeakMap<ApiKey, string>()
 

@@ -65,6 +65,8 @@ import { cavemanConfig, compression, rtkConfig } from "#src/features/compression
 import { CavemanChange, CompressionChange, RtkChange } from "#src/features/compression/api.ts"
 import { backgroundDegradation, taskRouting } from "#src/features/taskRouting/acting.ts"
 import { BackgroundDegradationChange, TaskRoutingChange } from "#src/features/taskRouting/api.ts"
+import { fallbackChains } from "#src/features/fallbackChains/acting.ts"
+import { ChainInput } from "#schemas/words/FallbackChains.ts"
 import { thinkingBudget } from "#src/features/thinkingBudget/acting.ts"
 import { ThinkingBudgetSettings } from "#schemas/words/ThinkingBudget.ts"
 import { acting as managementActing, routes as managementRoutes } from "#src/Management.ts"
@@ -109,6 +111,7 @@ const inputs: ReadonlyArray<readonly [Table, ReadonlyArray<Schema.Top>]> = [
   [systemPrompt, [SystemPromptSettings]],
   [thinkingBudget, [ThinkingBudgetSettings]],
   [taskRouting, [TaskRoutingChange]],
+  [fallbackChains, [ChainInput]],
   [backgroundDegradation, [BackgroundDegradationChange]],
   [compression, [CompressionChange]],
   [memory, [SettingsChange]],
@@ -253,7 +256,7 @@ const otherThan = (neutral: Schema.Json, field: string): unknown => {
 
 const special: Readonly<Record<string, unknown>> = {
   mcpTransport: "sse", a2aEvents: 5, callLogs: 5, frequency: "weekly", comboConfigMode: "expert", intentSimpleMaxWords: 7, modelsDevSyncInterval: 3_600, skillsProvider: "skillsmp",
-  streamDefaultMode: "json", globalPriority: 2, dailyQuotaResetHour: 3, iconUrl: "https://icons.test/a.png", dailyQuotaResetTimezone: "Europe/Berlin", isFree: true,
+  streamDefaultMode: "json", dailyQuotaResetHour: 3, iconUrl: "https://icons.test/a.png", dailyQuotaResetTimezone: "Europe/Berlin", isFree: true,
   targetFormat: "claude", preserveOpenAIDeveloperRole: true, upstreamHeaders: { "x-a": "b" }, fetchBackend: "jina", dimensions: "512",
   fallbackCompressionMode: "full", useUpstream429BreakerHints: true, models: { m: { block: ["a"] } }
 }
@@ -336,9 +339,9 @@ describe("a field that does not act", () => {
   it.effect("is refused in every row of a bulk or an import", () => Effect.gen(function*() {
     const { ask, login } = yield* Management.make()
     const cookie = yield* login()
-    const reply = yield* ask("/api/providers/bulk", { method: "POST", cookie, body: { provider: "openai", globalPriority: 3, entries: [{ name: "a", apiKey: "sk-1234567890" }] } })
+    const reply = yield* ask("/api/providers/bulk", { method: "POST", cookie, body: { provider: "openai", providerSpecificData: { reasoningControl: "on" }, entries: [{ name: "a", apiKey: "sk-1234567890" }] } })
     assert.strictEqual(at(reply.json, "results", 0, "success"), false, reply.text)
-    assert.include(String(at(reply.json, "results", 0, "error")), "globalPriority")
+    assert.include(String(at(reply.json, "results", 0, "error")), "reasoningControl")
     assert.deepStrictEqual(at((yield* ask("/api/providers", { cookie })).json, "connections"), [])
   }))
 

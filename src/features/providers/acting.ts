@@ -11,7 +11,7 @@ type RowsOf<A> = Readonly<Record<keyof A, Row>>
 const connectionFields: RowsOf<Omit<ConnectionChange, "providerSpecificData" | "rateLimitOverrides">> = {
   name: actsIn("src/features/leases/connectionView.ts"),
   priority: actsIn("src/routing/selection.ts"),
-  globalPriority: lacks("connectionGroups"),
+  globalPriority: actsIn("src/routing/models/bareCombos.ts"),
   defaultModel: actsIn("src/routing/auto/combo.ts"),
   projectId: actsIn("src/providers/credentialKind.ts"),
   testStatus: actsIn("src/features/oauth/tokens/RefreshSweep.ts"),

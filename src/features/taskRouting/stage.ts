@@ -15,6 +15,7 @@ import { Forks } from "#src/inference/lane/services/Forks.ts"
 import { type AdmittedCall, type Stage, wait } from "#src/inference/lane/stages/Stages.ts"
 import { isAutomatic } from "#src/routing/auto/combo.ts"
 import type { RequestLength } from "#src/routing/contextWindow.ts"
+import { isMade } from "#src/routing/models/bareCombos.ts"
 import { unknownRequest } from "#src/routing/RequestMoment.ts"
 import type { Router } from "#src/routing/Router.ts"
 import * as Reading from "#src/routing/tasks/reading.ts"
@@ -61,7 +62,7 @@ const mayLeave = (router: Router, call: AdmittedCall, { automatic }: Concern, ch
   // What the operator names in degradationMap may be a combo; and an id of automatic routing names no stored one.
   if (automatic || choice._tag === "Background") return true
   const route = router.route({ model, key, face, session: null, headers: {}, prompt: unknownRequest, now, dry: true })
-  return !(route instanceof PublicError) && (route.combo === null || isAutomatic(route.combo))
+  return !(route instanceof PublicError) && (route.combo === null || isAutomatic(route.combo) || isMade(route.combo))
 }
 
 /** The client with a header more on what it is answered. */

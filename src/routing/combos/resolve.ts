@@ -8,7 +8,7 @@ export interface ResolvedCombo {
   /** The id as the client wrote it. */
   readonly requested: string
   readonly combo: Combo
-  readonly via: "name" | "prefix" | "mapping"
+  readonly via: "name" | "prefix" | "mapping" | "bare"
   /** What a variant of the id asked for before it led here; applies to every target. */
   readonly noThinking: boolean
   readonly level: ThinkingLevel | null

@@ -160,8 +160,18 @@ const providerModel: Step = (indexes, asked) => {
   return node === undefined ? undefined : ofNode(indexes, asked, node, model, asked.via ?? "provider")
 }
 
+/** Where ids without a provider go, before what owns them says it. */
+export interface BareRules<E> {
+  /** What the operator says of the id. */
+  readonly stated: (asked: ModelQuery) => E | undefined
+  /** What is meant where several owners (provider and node ids) have active connections. */
+  readonly several: (asked: ModelQuery, owners: ReadonlyArray<string>) => E | undefined
+}
+
 /** A registered or custom bare id: one owner, or the only owner with an active connection. */
-const bareId: Step = (indexes, asked) => {
+const bareId = <E>(indexes: Indexes, asked: ModelQuery, rules: BareRules<E> | null): Resolution | E | undefined => {
+  const stated = rules?.stated(asked)
+  if (stated !== undefined) return stated
   const { activeProviders, registry } = indexes.view
   const rows = registry.byModel.get(asked.id)
   // What an endpoint merely lists takes no bare id away from the registry or from what the operator added.
@@ -173,6 +183,8 @@ const bareId: Step = (indexes, asked) => {
   const active = owners.filter((id) => activeProviders.has(id))
   const chosen = owners.length === 1 ? owners[0] : active.length === 1 ? active[0] : undefined
   if (chosen !== undefined) return ofOwner(indexes, asked, chosen, asked.id)
+  const ordered = rules?.several(asked, active)
+  if (ordered !== undefined) return ordered
   const candidates = (active.length > 1 ? active : owners).map((id) => `${shownPrefix(indexes, id)}/${asked.id}`)
   return {
     _tag: "Unresolved",
@@ -300,15 +312,16 @@ const shown = (id: string): string => id.length > 120 ? `${id.slice(0, 117)}...`
  * The order of the steps: combo name, `combo/<name>` and combo mappings come in front of these steps (the `first`
  * argument of `makeResolver`), then alias, `<provider>/<model>`, registered bare id. A redirect starts from the top.
  */
-const steps: ReadonlyArray<Step> = [noThinkingPrefix, exactAlias, wildcardAlias, thinkingVariant, providerModel, bareId]
+const steps: ReadonlyArray<Step> = [noThinkingPrefix, exactAlias, wildcardAlias, thinkingVariant, providerModel]
 
 /**
  * A resolver over one view; keep it as long as the view. `first` are steps asked before the built-in ones, each time an
- * id is (re)started; their answers are returned as they are, and remembered too.
+ * id is (re)started; their answers are returned as they are, and remembered too. So are those of `bare`.
  */
 export const makeResolver = <E = never>(
   view: ResolverView,
-  first: ReadonlyArray<(asked: ModelQuery) => E | undefined> = []
+  first: ReadonlyArray<(asked: ModelQuery) => E | undefined> = [],
+  bare: BareRules<E> | null = null
 ): (id: string) => Resolution | E => {
   const indexes = indexView(view)
   const memo = new Map<string, Resolution | E>()
@@ -327,7 +340,7 @@ export const makeResolver = <E = never>(
         asked = { requested: id, id: answer.to, via: answer.via, noThinking: answer.noThinking ?? asked.noThinking, level: answer.level ?? asked.level }
         continue hops
       }
-      return notFound(indexes, asked)
+      return bareId(indexes, asked, bare) ?? notFound(indexes, asked)
     }
     return notFound(indexes, asked, "Its aliases lead in a circle: see /api/models/alias and settings.wildcardAliases.")
   }
