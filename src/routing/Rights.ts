@@ -20,6 +20,8 @@ export interface Directory {
   readonly aliases: ReadonlyMap<string, string>
   /** The model that this very id stands for; null when it is none, or only a pattern leads from it. */
   readonly meantBy: (id: string) => Pick<Named, "publicModel" | "thinking"> | null
+  /** The catalogue of its provider lists the model: neither an operator's own, nor one of a provider node. */
+  readonly isPublic: (named: Named) => boolean
 }
 
 /**
@@ -91,14 +93,16 @@ const refuse = (message: string): PublicError => Errors.make("insufficient_permi
 
 type Verdict = "free" | "blocked" | "unlisted" | "other-connection"
 
-const isRestricted = ({ policy: { allowedCombos, allowedConnections, blockedModels, connectionAccessMode, modelAccessMode } }: ApiKey): boolean =>
-  modelAccessMode === "restricted" || connectionAccessMode === "restricted" ||
+const isRestricted = ({ policy: { allowedCombos, allowedConnections, blockedModels, connectionAccessMode, disableNonPublicModels, modelAccessMode } }: ApiKey): boolean =>
+  disableNonPublicModels || modelAccessMode === "restricted" || connectionAccessMode === "restricted" ||
   blockedModels.length > 0 || allowedCombos.length > 0 || allowedConnections.length > 0
 
 /** The lists of one key. */
 class Lists {
   private readonly blocked: ModelList
   private readonly allowed: ModelList | null
+  /** Null = models that are not public are allowed, too. */
+  private readonly isPublic: Directory["isPublic"] | null
   private readonly combos: ReadonlyArray<string>
   private readonly connections: ReadonlySet<string> | null
   private readonly verdicts = new WeakMap<Target, Verdict>()
@@ -108,13 +112,18 @@ class Lists {
   constructor({ policy }: ApiKey, directory: Directory, subject: string) {
     this.blocked = new ModelList(policy.blockedModels, directory)
     this.allowed = policy.modelAccessMode === "restricted" ? new ModelList(policy.allowedModels, directory) : null
+    this.isPublic = policy.disableNonPublicModels ? directory.isPublic : null
     this.combos = policy.allowedCombos
     this.connections = policy.connectionAccessMode === "restricted" || policy.allowedConnections.length > 0 ? new Set(policy.allowedConnections) : null
     this.subject = subject
   }
 
   ofName(id: string): PublicError | null {
-    return this.blocked.matches(id) || (this.allowed !== null && !this.allowed.matches(id)) ? this.notModel(id) : null
+    return this.isPublic !== null || this.blocked.matches(id) || (this.allowed !== null && !this.allowed.matches(id)) ? this.notModel(id) : null
+  }
+
+  blocks(id: string): boolean {
+    return this.blocked.matches(id)
   }
 
   ofCombo(id: string, name: string, granted: boolean): PublicError | null {
@@ -158,7 +167,7 @@ class Lists {
   }
 
   private judge(named: Named): Verdict {
-    if (this.blocked.has(everyNameOf(named), named)) return "blocked"
+    if (this.blocked.has(everyNameOf(named), named) || this.isPublic?.(named) === false) return "blocked"
     return this.allowed === null || this.allowed.has(fullNamesOf(named), named) ? "free" : "unlisted"
   }
 
@@ -178,6 +187,11 @@ export class Rights {
   /** Why an id that leads to no model may not be asked for; null = it may. */
   ofName(id: string): PublicError | null {
     return this.first((lists) => lists.ofName(id))
+  }
+
+  /** The id itself is blocked, whatever it leads to. */
+  blocks(id: string): boolean {
+    return this.lists.some((lists) => lists.blocks(id))
   }
 
   /** Why the combo may not be asked for under this id. `granted`: another combo names it. */
@@ -232,5 +246,6 @@ export const printOf = (key: ApiKey): string => {
 }
 
 const listsOf = ({ policy }: ApiKey) => [
-  policy.modelAccessMode, policy.allowedModels, policy.blockedModels, policy.allowedCombos, policy.connectionAccessMode, policy.allowedConnections
+  policy.modelAccessMode, policy.allowedModels, policy.blockedModels, policy.allowedCombos, policy.connectionAccessMode, policy.allowedConnections,
+  policy.disableNonPublicModels
 ]

@@ -11,7 +11,8 @@ const key = (policy: Partial<ApiKeyPolicy>, more: Partial<ApiKey> = {}): ApiKey 
 
 const directory: Rights.Directory = {
   aliases: new Map([["quick", "openai/gpt-4o"]]),
-  meantBy: (id) => id === "quick" || id === "gpt-4o" ? { publicModel: "openai/gpt-4o", thinking: null } : id === "o3-high" ? { publicModel: "openai/o3", thinking: "high" } : null
+  meantBy: (id) => id === "quick" || id === "gpt-4o" ? { publicModel: "openai/gpt-4o", thinking: null } : id === "o3-high" ? { publicModel: "openai/o3", thinking: "high" } : null,
+  isPublic: ({ model }) => !model.includes("private")
 }
 const target = (more: Partial<Target> = {}): Target =>
   ({ provider: "openai", providerAlias: "oai", publicModel: "openai/gpt-4o", model: "gpt-4o", thinking: null, connection: { id: "c-1" }, ...more }) as Target
@@ -78,6 +79,13 @@ describe("the rights of a key", () => {
     expect(may({ allowedConnections: ["c-1"] }, null, target({ connection: null }))).toBe(false)
     expect(of({ allowedConnections: ["c-2"] })?.ofTarget(target(), null)?.message).toBe("This API key may not use this connection of 'openai/gpt-4o'.")
     expect(of({ blockedModels: ["quick"], allowedConnections: ["c-2"] })?.ofTarget(target(), null)?.message).toBe("This API key may not use the model 'openai/gpt-4o'.")
+  })
+
+  it("leave a key with disableNonPublicModels what is public, in combos too, and say so of ids that lead nowhere", () => {
+    const hidden = target({ publicModel: "openai/private-1", model: "private-1" })
+    expect([may({ disableNonPublicModels: true }, "openai/gpt-4o"), may({ disableNonPublicModels: true }, "openai/private-1", hidden), may({ disableNonPublicModels: true }, null, hidden)]).toEqual([true, false, false])
+    expect(of({ disableNonPublicModels: true })?.ofName("unknown")?.code).toBe("insufficient_permissions")
+    expect(Rights.printOf(key({ disableNonPublicModels: true }))).not.toBe(Rights.printOf(key({})))
   })
 
   it("are those of the issuer, too; without it nothing is left", () => {

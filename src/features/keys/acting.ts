@@ -19,7 +19,7 @@ const rows: Readonly<Record<keyof PolicyInput | "name", Row>> = {
   throttleDelayMs: actsIn("src/inference/lane/stages/Waits.ts"),
   streamDefaultMode: lacks("vendorClients", "legacy"),
   compressionEnabled: actsIn("src/compression/effective.ts"),
-  disableNonPublicModels: lacks("privateModels", false),
+  disableNonPublicModels: actsIn("src/routing/Rights.ts"),
   ...actIn("src/features/guardrails/OptOut.ts", "disabledGuardrails", "allowGuardrailOptOut"),
   disconnectPolicy: actsIn("actors/request/LiveRules.ts")
 }

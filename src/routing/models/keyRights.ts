@@ -37,6 +37,12 @@ export const make = ({ registry, snapshot }: { readonly snapshot: Snapshot; read
       return resolved._tag !== "Resolved" || resolved.via === "wildcard"
         ? null
         : { publicModel: resolved.id, thinking: resolved.noThinking ? "off" : resolved.level }
+    },
+    isPublic: ({ model, provider, publicModel }) => {
+      const id = publicModel.slice(publicModel.indexOf("/") + 1)
+      const facts = registry.modelsOf.get(provider)?.get(id)
+      // An operator's model of the same name may lead to another one.
+      return facts !== undefined && model === (facts.upstreamId ?? id)
     }
   }
   const rightsOfKeys = new WeakMap<ApiKey, Rights.Rights | "all">()
