@@ -25,7 +25,7 @@ export const features = {
   modelQuirks: feature("Per-model formats", "A model is called in its provider's format, with its provider's defaults."),
   nodeQuota: feature("Daily quota resets of nodes", "Quota windows are read from the upstream's answers."),
   pluginExtras: feature("Permissions, pages and further hooks of plugins", "The sandbox of a plugin has no network, files, variables and programs. Its hooks see requests and whole answers, not errors and streams; it brings no skills, pages or widgets, and there is no marketplace.", "/api/plugins/marketplace/install"),
-  privateModels: feature("Rules about which bare model is meant", "An unknown or ambiguous bare model id is refused."),
+  privateModels: feature("Further names of models", "A model has the ids of its provider, its alias and the operator's aliases; no further names are made for clients."),
   promptCachePlanning: feature("Protection of cached prefixes in combos", "Use the strategy cache-optimized."),
   proxies: feature("Pools and lists of outbound proxies", "An assignment names one proxy, no list of proxies is read from a URL, and addresses behind proxies are not observed.", "/api/v1/management/proxy-subscriptions"),
   systemTransforms: feature("Transforms of instructions", "What stands around the instructions is the setting systemPrompt, and payload rules change any other part of a body."),

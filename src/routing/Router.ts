@@ -14,6 +14,7 @@ import type { CallFormat } from "#schemas/wire/formats.ts"
 import { automaticCombos, isAutomatic } from "#src/routing/auto/combo.ts"
 import { type AutoHeaders, withHeaders } from "#src/routing/auto/headers.ts"
 import { emptiedByBudget } from "#src/routing/auto/budget.ts"
+import * as AskedIds from "#src/routing/models/askedIds.ts"
 import * as BareCombos from "#src/routing/models/bareCombos.ts"
 import type { Candidate, Moment, Order, Skipped } from "#src/routing/models/candidate.ts"
 import { Accounts } from "#src/routing/combos/Accounts.ts"
@@ -71,6 +72,8 @@ export interface Route {
   readonly lastResort: boolean
   /** Combo metrics are wanted (trackMetrics of the cascade). */
   readonly tracked: boolean
+  /** The id that the client's was taken to be (autoResolve of its key); absent = the client's. */
+  readonly meant?: string
   /** Called when target `index` answered. */
   readonly succeeded: (index: number) => void
   readonly order: Order
@@ -104,7 +107,7 @@ export interface Router {
   /** May the key ask for the id, as far as its lists say? */
   readonly admits: (key: ApiKey, id: string) => boolean
   /** Asked before every wire call of a request for `model` that `route` serves. */
-  readonly guardOf: (key: ApiKey | null, model: string, route: Pick<Route, "combo">) => TargetGuard
+  readonly guardOf: (key: ApiKey | null, model: string, route: Pick<Route, "combo" | "meant">) => TargetGuard
   readonly planner: Planner
 }
 
@@ -259,15 +262,17 @@ export const makeRouter = (options: RouterOptions): Router => {
   const automatic = automaticCombos({ snapshot, registry, priceOf: options.priceOf })
   const automaticOf = (model: string, key: ApiKey | null, face: CallFormat): Combo | null => automatic(model, face, key !== null && key.policy.chaosModeEnabled)
 
-  const plain = snapshot.combos.length === 0 && snapshot.comboMappings.length === 0 && bare === null
+  const stripped = AskedIds.strippedBy(snapshot.settings, resolve)
+  const plain = snapshot.combos.length === 0 && snapshot.comboMappings.length === 0 && bare === null && stripped === null
   let generation: string | null = null
   /** What a remembered answer depends on beside the model: another list of the key may leave other models. */
   const under = (key: ApiKey | null, identity: string): string => {
     const print = printOf(key)
     return print === "" ? identity : `${identity}\n${print}`
   }
-  const identify: Router["identify"] = ({ face, key, model }) => {
-    const auto = automaticOf(model, key, face)
+  const identified: Router["identify"] = ({ face, key, model: asked }) => {
+    const auto = automaticOf(asked, key, face)
+    const model = auto !== null || stripped === null ? asked : stripped(asked)
     const resolved = auto !== null || plain ? null : resolve(model)
     const combo = auto ?? (resolved !== null && resolved._tag === "Combo" ? resolved.combo : null)
     if (combo !== null) {
@@ -278,33 +283,52 @@ export const makeRouter = (options: RouterOptions): Router => {
     const found = permitted(planner.plan(model, face), { key, model })
     return found instanceof PublicError ? found : Identity.ofTargets(found.targets)
   }
+  const admits: Router["admits"] = (key, asked) => {
+    const rights = rightsOf(key)
+    if (rights === null) return true
+    const auto = automaticOf(asked, key, "chat-completions")
+    const id = auto !== null || stripped === null ? asked : stripped(asked)
+    const resolved = resolve(id)
+    if (auto === null && resolved._tag === "Combo" && BareCombos.isMade(resolved.combo)) return emptied(resolved.combo, key, "chat-completions", id) === null
+    if (auto !== null || resolved._tag === "Combo") return rights.ofCombo(id, auto?.name ?? (resolved as ResolvedCombo).combo.name, false) === null
+    return (resolved._tag === "Unresolved" ? rights.ofName(id) : rights.ofModel(id, namedOf(resolved))) === null
+  }
+  const routed = (question: Question): Route | PublicError => {
+    const auto = automaticOf(question.model, question.key, question.face)
+    if (auto !== null && question.face === "search" && auto.models.length === 0) return SearchPool.noProvider(question.model.slice(question.model.indexOf(":") + 1))
+    if (auto !== null) return ofCombo(auto, question, null)
+    if (plain) return single(question)
+    const model = stripped === null || question.granted === true ? question.model : stripped(question.model)
+    const asked = model === question.model ? question : { ...question, model }
+    const resolved = resolve(model)
+    if (resolved._tag !== "Combo") return single(asked)
+    const thinking = resolved.noThinking ? "off" as const : resolved.level
+    return ofCombo(resolved.combo, asked, thinking === null ? null : { thinking })
+  }
+  /** The best match of an id that leads nowhere, for a key that asks for it; null = none. */
+  const instead = <A>(error: PublicError, { key, model }: Pick<Question, "key" | "model">, ask: (model: string) => A | PublicError) =>
+    key === null || !key.policy.autoResolve || rightsOf(key)?.blocks(model) === true ? null : AskedIds.best(resolve(model), error, (id) => admits(key, id), ask)
   return {
     planner,
-    identify,
-    admits: (key, id) => {
-      const rights = rightsOf(key)
-      if (rights === null) return true
-      const auto = automaticOf(id, key, "chat-completions")
-      const resolved = resolve(id)
-      if (auto === null && resolved._tag === "Combo" && BareCombos.isMade(resolved.combo)) return emptied(resolved.combo, key, "chat-completions", id) === null
-      if (auto !== null || resolved._tag === "Combo") return rights.ofCombo(id, auto?.name ?? (resolved as ResolvedCombo).combo.name, false) === null
-      return (resolved._tag === "Unresolved" ? rights.ofName(id) : rights.ofModel(id, namedOf(resolved))) === null
+    admits,
+    identify: (question) => {
+      const found = identified(question)
+      return found instanceof PublicError ? instead(found, question, (model) => identified({ ...question, model }))?.answer ?? found : found
     },
-    guardOf: (key, model, { combo }) => {
+    guardOf: (key, model, { combo, meant }) => {
       const rights = rightsOf(key)
       if (rights === null) return mayAll
-      const asked = combo === null ? model : requestedIn(combo, false, model)
+      const id = meant ?? (stripped === null ? model : stripped(model))
+      const asked = combo === null ? id : requestedIn(combo, false, id)
       return (target) => rights.ofTarget(target, asked)
     },
     route: (question) => {
-      const auto = automaticOf(question.model, question.key, question.face)
-      if (auto !== null && question.face === "search" && auto.models.length === 0) return SearchPool.noProvider(question.model.slice(question.model.indexOf(":") + 1))
-      if (auto !== null) return ofCombo(auto, question, null)
-      if (plain) return single(question)
-      const resolved = resolve(question.model)
-      if (resolved._tag !== "Combo") return single(question)
-      const thinking = resolved.noThinking ? "off" as const : resolved.level
-      return ofCombo(resolved.combo, question, thinking === null ? null : { thinking })
+      const found = routed(question)
+      if (!(found instanceof PublicError)) return found
+      const match = instead(found, question, (model) => routed({ ...question, model }))
+      if (match === null) return found
+      if (match.answer instanceof PublicError) return match.answer
+      return { ...match.answer, meant: match.id, strategy: match.answer.combo === null ? "auto-resolve" : match.answer.strategy }
     }
   }
 }

@@ -15,7 +15,7 @@ const rows: Readonly<Record<keyof PolicyInput | "name", Row>> = {
   ...actIn("actors/limits/rules.ts", "usageLimitEnabled", "dailyUsageLimitUsd", "weeklyUsageLimitUsd", "maxSessions", "rateLimits",
     "maxRequestsPerMinute", "maxRequestsPerDay"),
   chaosModeEnabled: actsIn("src/routing/Router.ts"),
-  autoResolve: lacks("privateModels", false),
+  autoResolve: actsIn("src/routing/Router.ts"),
   throttleDelayMs: actsIn("src/inference/lane/stages/Waits.ts"),
   streamDefaultMode: lacks("vendorClients", "legacy"),
   compressionEnabled: actsIn("src/compression/effective.ts"),

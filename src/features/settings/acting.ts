@@ -38,7 +38,7 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   ),
   ...actIn("src/routing/auto/combo.ts", "autoRoutingEnabled", "autoRoutingDefaultVariant"),
   lkgpEnabled: lacks("interfaceModes", true),
-  stripModelPrefix: lacks("privateModels", false),
+  stripModelPrefix: actsIn("src/routing/models/askedIds.ts"),
   cliCompatProviders: lacks("vendorClients", []),
   systemTransforms: lacks("systemTransforms", {}),
   usageTokenBuffer: lacks("interfaceModes", 0),

@@ -295,7 +295,7 @@ class ReportedRoute implements RouteView {
   finished(ok: boolean | null, told: RouteNotes, latencyMs: number): void {
     const { report, requestedModel, requestId, route } = this
     const { combo } = route
-    if (combo === null && told.tried <= 1 && told.skips.length === 0 && route.order.skipped.length === 0 && ok !== false) return
+    if (combo === null && route.meant === undefined && told.tried <= 1 && told.skips.length === 0 && route.order.skipped.length === 0 && ok !== false) return
     const { notes: attempts, skips: skipped } = told
     const at = report.now()
     const { strategy, order: { order, relaxed, skipped: leftOut } } = route
