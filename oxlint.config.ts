@@ -95,6 +95,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/auth": feature("auth"),
   "src/features/backups": feature("backups"),
   "src/features/batches": feature("batches", ["files"]),
+  "src/features/accountRecovery": feature("accountRecovery", ["settings"]),
   "src/features/addresses": feature("addresses"),
   "src/features/bodies": feature("bodies"),
   "src/features/cache": feature("cache", [], ["msgpackr"]),

@@ -1,5 +1,6 @@
 /** Every feature. The assemblies beside this file fold the list; a new feature is a folder and a line here. */
 import { a2a } from "#src/features/a2a/feature.ts"
+import { accountRecovery } from "#src/features/accountRecovery/feature.ts"
 import { addresses } from "#src/features/addresses/feature.ts"
 import { auth } from "#src/features/auth/feature.ts"
 import { backups } from "#src/features/backups/feature.ts"
@@ -63,6 +64,6 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
   auth, oidc, tokens, keys, providers, oauth, combos, fallbackChains, pricing, settings, systemPrompt, thinkingBudget, payloadRules, taskRouting, compression, addresses, proxies, guardrails, flags,
-  limits, usage, bodies, quotas, health, capabilities, nodes, resilience, drills, routing, evals, assessment, cache, webhooks, compliance, leases, sessions,
+  limits, usage, bodies, quotas, health, capabilities, nodes, resilience, accountRecovery, drills, routing, evals, assessment, cache, webhooks, compliance, leases, sessions,
   signatures, reasoning, memory, live, responses, mcp, mcpServers, skills, plugins, agentSkills, a2a, files, batches, search, cliTools, cloudAgents, configFile, sync, transfer, backups, database, purges, docs, translator, dashboard
 ] as const

@@ -49,6 +49,8 @@ export const Connection = Schema.Struct({
   lastTested: nullable(Schema.String),
   lastHealthCheckAt: nullable(Schema.String),
   backoffLevel: Schema.Int,
+  /** Calls in a row that the upstream refused with the word that the account is banned. */
+  bannedSignals: Schema.Int,
   rateLimitedUntil: nullable(Schema.String),
   healthCheckInterval: nullable(Schema.Int),
   providerSpecificData: ProviderSpecificData,

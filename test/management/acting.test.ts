@@ -65,6 +65,8 @@ import { cavemanConfig, compression, rtkConfig } from "#src/features/compression
 import { CavemanChange, CompressionChange, RtkChange } from "#src/features/compression/api.ts"
 import { backgroundDegradation, taskRouting } from "#src/features/taskRouting/acting.ts"
 import { BackgroundDegradationChange, TaskRoutingChange } from "#src/features/taskRouting/api.ts"
+import { autoDisable } from "#src/features/accountRecovery/acting.ts"
+import { AutoDisableSettings } from "#schemas/words/AutoDisable.ts"
 import { fallbackChains } from "#src/features/fallbackChains/acting.ts"
 import { ChainInput } from "#schemas/words/FallbackChains.ts"
 import { thinkingBudget } from "#src/features/thinkingBudget/acting.ts"
@@ -112,6 +114,7 @@ const inputs: ReadonlyArray<readonly [Table, ReadonlyArray<Schema.Top>]> = [
   [thinkingBudget, [ThinkingBudgetSettings]],
   [taskRouting, [TaskRoutingChange]],
   [fallbackChains, [ChainInput]],
+  [autoDisable, [AutoDisableSettings]],
   [backgroundDegradation, [BackgroundDegradationChange]],
   [compression, [CompressionChange]],
   [memory, [SettingsChange]],
@@ -144,7 +147,7 @@ const own: ReadonlyArray<readonly [Table, { readonly fields: object }, ReadonlyA
   [apiKey, ApiKeyPolicy, []],
   [connection, Connection, [
     "id", "provider", "authType", "email", "displayName", "accessToken", "refreshToken", "idToken", "tokenType", "scope", "expiresAt",
-    "tokenExpiresAt", "expiresIn", "lastHealthCheckAt", "backoffLevel", "consecutiveUseCount", "createdAt", "updatedAt"
+    "tokenExpiresAt", "expiresIn", "lastHealthCheckAt", "backoffLevel", "bannedSignals", "consecutiveUseCount", "createdAt", "updatedAt"
   ]],
   [node, ProviderNode, ["id", "createdAt", "updatedAt"]],
   // maxInputTokens and maxOutputTokens are max_input_tokens and max_output_tokens; `extra` holds inert fields only.

@@ -21,7 +21,7 @@ export const connection = (fields: Partial<Connection> = {}): Connection => ({
   globalPriority: null, isActive: true, apiKey: Redacted.make("sk-upstream-secret"), accessToken: null, refreshToken: null,
   idToken: null, tokenType: null, scope: null, projectId: null, expiresAt: null, tokenExpiresAt: null, expiresIn: null,
   testStatus: "unknown", lastError: null, lastErrorType: null, lastErrorSource: null, errorCode: null, lastErrorAt: null,
-  lastTested: null, lastHealthCheckAt: null, backoffLevel: 0, rateLimitedUntil: null, healthCheckInterval: null,
+  lastTested: null, lastHealthCheckAt: null, backoffLevel: 0, bannedSignals: 0, rateLimitedUntil: null, healthCheckInterval: null,
   providerSpecificData: {}, defaultModel: null, consecutiveUseCount: 0, rateLimitProtection: true, maxConcurrent: null,
   group: null, quotaWindowThresholds: null, rateLimitOverrides: null, proxyEnabled: false, perKeyProxyEnabled: false,
   quotaVisible: true, createdAt: time, updatedAt: time, ...fields

@@ -20,7 +20,7 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   fallbackStrategy: actsIn("src/routing/selection.ts"),
   wildcardAliases: actsIn("src/routing/plan.ts"),
   blockedProviders: actsIn("src/routing/plan.ts"),
-  customBannedSignals: lacks("accountRecovery", []),
+  customBannedSignals: actsIn("src/inference/lane/ConnectionMarks.ts"),
   bruteForceProtection: actsIn("src/management/authentication/brake/Brake.ts"),
   ...actIn("src/features/mcp/Admission.ts", "mcpEnabled", "mcpTransport"),
   ...actIn("src/management/authentication/Authentication.ts", "localOnlyManageScopeBypassEnabled", "localOnlyManageScopeBypassPrefixes"),

@@ -47,7 +47,8 @@ export const SettingsInput = Schema.Struct({
   ])),
   wildcardAliases: opt(listOf(Schema.Struct({ pattern: text(1, 500), target: text(1, 400) }), 500)),
   blockedProviders: words,
-  customBannedSignals: words,
+  /** Words of an upstream by which it says that an account is banned. */
+  customBannedSignals: opt(listOf(text(3, 200), 500)),
   bruteForceProtection: flag,
   mcpEnabled: flag,
   mcpTransport: opt(Schema.Literals(["stdio", "sse", "streamable-http"])),

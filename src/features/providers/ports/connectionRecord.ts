@@ -84,7 +84,8 @@ export const make = (fields: NewFields): Connection => ({
 
 /** Health marks of a connection nothing is known against. */
 export const noError = {
-  lastError: null, lastErrorType: null, lastErrorSource: null, errorCode: null, lastErrorAt: null, backoffLevel: 0, rateLimitedUntil: null
+  lastError: null, lastErrorType: null, lastErrorSource: null, errorCode: null, lastErrorAt: null, backoffLevel: 0, rateLimitedUntil: null,
+  bannedSignals: 0
 } as const
 
 /** Merges providerSpecificData, shallowly; null removes a key. */
@@ -103,6 +104,8 @@ export const patchOf = (current: Connection, change: ConnectionChange, now: stri
   return {
     ...(apiKey === undefined ? {} : { testStatus: "unknown", ...noError }),
     ...rest,
+    // An operator's word begins the count anew.
+    ...(rest.testStatus === undefined ? {} : { bannedSignals: 0 }),
     ...times,
     ...(providerSpecificData === undefined ? {} : { providerSpecificData: mergeData(current.providerSpecificData, providerSpecificData) }),
     updatedAt: now

@@ -49,7 +49,7 @@ const asConnection = (candidate: Candidate): Connection => ({
   accessToken: candidate.authType === "oauth" ? candidate.credential : null,
   refreshToken: null, idToken: null, tokenType: null, scope: null, projectId: null, expiresAt: null, tokenExpiresAt: null, expiresIn: null,
   testStatus: "unknown", lastError: null, lastErrorType: null, lastErrorSource: null, errorCode: null, lastErrorAt: null, lastTested: null,
-  lastHealthCheckAt: null, backoffLevel: 0, rateLimitedUntil: null, healthCheckInterval: null,
+  lastHealthCheckAt: null, backoffLevel: 0, bannedSignals: 0, rateLimitedUntil: null, healthCheckInterval: null,
   providerSpecificData: {
     ...candidate.providerSpecificData as Readonly<Record<string, Schema.Json>>,
     ...(candidate.baseUrl === null || candidate.baseUrl === undefined ? {} : { baseUrl: candidate.baseUrl })
