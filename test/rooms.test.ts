@@ -39,7 +39,7 @@ const controlFlowOf = (source: string): ReadonlyArray<string> =>
 const mostImports = 25
 
 /** Files that have more imports than they should, and how many: a number here may fall and never rise. */
-const crowded: Readonly<Record<string, number>> = { "src/routing/Router.ts": 34 }
+const crowded: Readonly<Record<string, number>> = { "src/routing/Router.ts": 33 }
 
 /** Lines of a file, with its comments: a longer one hides a second noun. */
 const mostLines = 400

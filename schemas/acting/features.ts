@@ -18,7 +18,7 @@ export const features = {
   connectionGroups: feature("Groups and quota shares of connections", "Connections are chosen by their priorities, quotas and health; groups and quota shares have no effect."),
   dashboard: feature("Preferences of the dashboard", "The dashboard keeps none on the gateway: its theme and its switched off keys are cookies of the browser."),
   discovery: feature("Rankings and feeds of catalogues", "No public ranking is read, and lists of models are read from provider nodes alone."),
-  interfaceModes: feature("Other settings of routing", "The gateway decides by combos, aliases, tasks and automatic routing alone; what answered last cannot be read or forgotten.", "/api/settings/lkgp-cache"),
+  interfaceModes: feature("Other settings of routing", "The gateway decides by combos, chains, aliases, tasks and automatic routing alone."),
   interception: feature("Interception of hosted tools", "Hosted tools are run by their vendors; the gateway runs none in their place. Its own tools are those of MCP servers."),
   logging: feature("Bodies and tool sources in logs", "Bodies of requests are never in the log; the setting callLogBodies keeps them beside their calls."),
   memory: feature("Rankings and summaries of memory", "No model ranks or summarizes entries, and their vectors are in the gateway's own database. The path summarize below /api/memory is not served."),

@@ -20,6 +20,10 @@ export class Memories {
     this.held.set(key, after ?? forgotten)
   }
 
+  entries(): IterableIterator<[string, NonNullable<Memory>]> {
+    return this.held.entries()
+  }
+
   clear(): void {
     this.held.clear()
   }

@@ -14,15 +14,13 @@ import type { CallFormat } from "#schemas/wire/formats.ts"
 import { automaticCombos, isAutomatic } from "#src/routing/auto/combo.ts"
 import { type AutoHeaders, withHeaders } from "#src/routing/auto/headers.ts"
 import { emptiedByBudget } from "#src/routing/auto/budget.ts"
-import * as AskedIds from "#src/routing/models/askedIds.ts"
-import * as BareCombos from "#src/routing/models/bareCombos.ts"
+import * as Meanings from "#src/routing/models/meanings.ts"
 import type { Candidate, Moment, Order, Skipped } from "#src/routing/models/candidate.ts"
 import { Accounts } from "#src/routing/combos/Accounts.ts"
 import { arrange, type ComboPlacement } from "#src/routing/combos/arrange.ts"
 import { type CompleteConfig, makeConfigs } from "#src/routing/combos/config.ts"
 import { candidatesOf, type Expansion, expand, forbiddenOf, type RefusedStep, refusedOf } from "#src/routing/combos/expand.ts"
 import { byName } from "#src/routing/combos/nesting.ts"
-import { makeComboStep, type ResolvedCombo } from "#src/routing/combos/resolve.ts"
 import { factsFrom, gatedBy, leavingBy, targetsFrom } from "#src/routing/combos/targets.ts"
 import { makePolicies } from "#src/routing/combos/walkPolicy.ts"
 import * as Capabilities from "#src/routing/capabilities/capabilities.ts"
@@ -30,9 +28,7 @@ import * as ContextWindow from "#src/routing/contextWindow.ts"
 import * as Evals from "#src/routing/evals.ts"
 import { Generations } from "#src/routing/models/Generations.ts"
 import { Memories, SessionPins } from "#src/routing/Memories.ts"
-import { makePlanner, type Planner, type PlannerOptions, resolverView } from "#src/routing/plan.ts"
-import { makeResolver, type ResolvedModel } from "#src/routing/models/resolveModel.ts"
-import * as Rights from "#src/routing/Rights.ts"
+import { makePlanner, type Planner, type PlannerOptions } from "#src/routing/plan.ts"
 import * as KeyRights from "#src/routing/models/keyRights.ts"
 import * as Identity from "#src/routing/models/identity.ts"
 import * as SearchPool from "#src/routing/searchPool.ts"
@@ -126,13 +122,8 @@ export const makeRouter = (options: RouterOptions): Router => {
   const accounts = new Accounts(selection, memory.memories, memory.pins)
   const configOf = makeConfigs(snapshot.settings)
   const policyOf = makePolicies(snapshot.settings, configOf)
-  const combos = byName(snapshot.combos)
-  const comboStep = makeComboStep(snapshot.combos, snapshot.comboMappings)
-  const bare = BareCombos.rulesOf(options)
-  const view = resolverView(options)
-  const resolve = makeResolver(view, [comboStep], bare)
-  /** Which model an entry of a list means, whatever stands in for it. */
-  const resolveListed = bare === null ? resolve : makeResolver(view, [comboStep])
+  const { combos: stored, plain, resolve, resolveListed, stripped } = Meanings.make(options, configOf)
+  const combos = byName(stored)
   const expansions = new Generations<Expansion>(rememberedExpansions)
   const factsOf = factsFrom(registry, snapshot.customModels)
   const tooLong = ContextWindow.refusals(factsOf)
@@ -188,7 +179,7 @@ export const makeRouter = (options: RouterOptions): Router => {
 
   const ofCombo = (combo: Combo, question: Question, variants: Pick<Target, "thinking"> | null): Route | PublicError => {
     const { face, granted = false, headers, key, model, now } = question
-    const refusal = BareCombos.isMade(combo) ? null : rightsOf(key)?.ofCombo(model, combo.name, granted) ?? null
+    const refusal = Meanings.isMade(combo) ? null : rightsOf(key)?.ofCombo(model, combo.name, granted) ?? null
     if (refusal !== null) return refusal
     const expansion = expansionOf(combo, key, face, granted, model)
     const own = configOf(combo)
@@ -237,8 +228,8 @@ export const makeRouter = (options: RouterOptions): Router => {
   const expansionOf = (combo: Combo, key: ApiKey | null, face: CallFormat, granted: boolean, model: string): Expansion => {
     const rights = rightsOf(key)
     // What a key may use of it depends on the id that was asked for, which may be an alias.
-    const of = rights !== null && BareCombos.isMade(combo) ? `\n${model}` : ""
-    const name = `${face}\n${combo.id}\n${granted}\n${printOf(key)}${leaving === null ? "" : `\n${leaving.nameOf(key)}`}${of}`
+    const of = rights !== null && Meanings.isMade(combo) ? `\n${model}` : ""
+    const name = `${face}\n${combo.id}\n${granted}\n${KeyRights.printOf(key)}${leaving === null ? "" : `\n${leaving.nameOf(key)}`}${of}`
     const known = expansions.get(name)
     // A combo of automatic routing is made anew when its pool changes, which is with the snapshot.
     if (known !== undefined && known.combo === combo) return known
@@ -262,12 +253,10 @@ export const makeRouter = (options: RouterOptions): Router => {
   const automatic = automaticCombos({ snapshot, registry, priceOf: options.priceOf })
   const automaticOf = (model: string, key: ApiKey | null, face: CallFormat): Combo | null => automatic(model, face, key !== null && key.policy.chaosModeEnabled)
 
-  const stripped = AskedIds.strippedBy(snapshot.settings, resolve)
-  const plain = snapshot.combos.length === 0 && snapshot.comboMappings.length === 0 && bare === null && stripped === null
   let generation: string | null = null
   /** What a remembered answer depends on beside the model: another list of the key may leave other models. */
   const under = (key: ApiKey | null, identity: string): string => {
-    const print = printOf(key)
+    const print = KeyRights.printOf(key)
     return print === "" ? identity : `${identity}\n${print}`
   }
   const identified: Router["identify"] = ({ face, key, model: asked }) => {
@@ -277,7 +266,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     const combo = auto ?? (resolved !== null && resolved._tag === "Combo" ? resolved.combo : null)
     if (combo !== null) {
       const variant = resolved !== null && resolved._tag === "Combo" ? resolved.noThinking ? "off" as const : resolved.level : null
-      const refusal = (BareCombos.isMade(combo) ? null : rightsOf(key)?.ofCombo(model, combo.name, false)) ?? emptied(combo, key, face, model)
+      const refusal = (Meanings.isMade(combo) ? null : rightsOf(key)?.ofCombo(model, combo.name, false)) ?? emptied(combo, key, face, model)
       return refusal ?? under(key, Identity.ofCombo(combo, generation ??= Identity.generationOf(snapshot), variant))
     }
     const found = permitted(planner.plan(model, face), { key, model })
@@ -289,9 +278,9 @@ export const makeRouter = (options: RouterOptions): Router => {
     const auto = automaticOf(asked, key, "chat-completions")
     const id = auto !== null || stripped === null ? asked : stripped(asked)
     const resolved = resolve(id)
-    if (auto === null && resolved._tag === "Combo" && BareCombos.isMade(resolved.combo)) return emptied(resolved.combo, key, "chat-completions", id) === null
-    if (auto !== null || resolved._tag === "Combo") return rights.ofCombo(id, auto?.name ?? (resolved as ResolvedCombo).combo.name, false) === null
-    return (resolved._tag === "Unresolved" ? rights.ofName(id) : rights.ofModel(id, namedOf(resolved))) === null
+    if (auto === null && resolved._tag === "Combo" && Meanings.isMade(resolved.combo)) return emptied(resolved.combo, key, "chat-completions", id) === null
+    if (auto !== null || resolved._tag === "Combo") return rights.ofCombo(id, auto?.name ?? (resolved as Extract<typeof resolved, { readonly _tag: "Combo" }>).combo.name, false) === null
+    return (resolved._tag === "Unresolved" ? rights.ofName(id) : rights.ofModel(id, KeyRights.namedOf(resolved))) === null
   }
   const routed = (question: Question): Route | PublicError => {
     const auto = automaticOf(question.model, question.key, question.face)
@@ -307,7 +296,7 @@ export const makeRouter = (options: RouterOptions): Router => {
   }
   /** The best match of an id that leads nowhere, for a key that asks for it; null = none. */
   const instead = <A>(error: PublicError, { key, model }: Pick<Question, "key" | "model">, ask: (model: string) => A | PublicError) =>
-    key === null || !key.policy.autoResolve || rightsOf(key)?.blocks(model) === true ? null : AskedIds.best(resolve(model), error, (id) => admits(key, id), ask)
+    key === null || !key.policy.autoResolve || rightsOf(key)?.blocks(model) === true ? null : Meanings.best(resolve(model), error, (id) => admits(key, id), ask)
   return {
     planner,
     admits,
@@ -334,21 +323,8 @@ export const makeRouter = (options: RouterOptions): Router => {
 }
 
 /** A stored combo brings its models with it; automatic routing asks models that the key may ask for itself, and so do combos of bare ids. */
-const requestedIn = (combo: Combo, granted: boolean, model: string): Rights.RequestedAs =>
-  granted ? null : isAutomatic(combo) ? "" : BareCombos.isMade(combo) ? model : null
-
-const prints = new WeakMap<ApiKey, string>()
-
-const printOf = (key: ApiKey | null): string => {
-  if (key === null) return ""
-  let print = prints.get(key)
-  if (print === undefined) prints.set(key, print = Rights.printOf(key))
-  return print
-}
-
-const namedOf = ({ id, level, model, node, noThinking, provider, row }: ResolvedModel): Rights.Named => ({
-  provider, providerAlias: row?.alias ?? node?.prefix ?? provider, publicModel: id, model, thinking: noThinking ? "off" : level
-})
+const requestedIn = (combo: Combo, granted: boolean, model: string): KeyRights.RequestedAs =>
+  granted ? null : isAutomatic(combo) ? "" : Meanings.isMade(combo) ? model : null
 
 const isSame = (order: ReadonlyArray<Candidate>, targets: ReadonlyArray<Target>): boolean => {
   if (order.length !== targets.length) return false

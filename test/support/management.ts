@@ -173,7 +173,7 @@ const doubles = (dials: Dials) => Layer.mergeAll(
   }),
   Layer.succeed(IssueTracker, { file: null }),
   Layer.succeed(IdempotencyView, { activeKeys: () => 2, windowMs: () => 5000 }),
-  Layer.succeed(RoutingViews, { explain: () => Errors.make("model_not_found", "No routing here."), planned: () => Errors.make("model_not_found", "No routing here."), rehearse: () => () => Errors.make("model_not_found", "No routing here."), decision: () => null, decisions: () => [] }),
+  Layer.succeed(RoutingViews, { explain: () => Errors.make("model_not_found", "No routing here."), planned: () => Errors.make("model_not_found", "No routing here."), rehearse: () => () => Errors.make("model_not_found", "No routing here."), decision: () => null, decisions: () => [], lastGood: () => [] }),
   Layer.succeed(EvalCalls, { ask: () => Effect.succeed({ text: "42", error: null, status: 200, answeredBy: "a/m", latencyMs: 1 }) }),
   Layer.succeed(ConfigFile, {
     path: null, apply: Effect.succeed(null), last: () => null, follow: (file) => Effect.succeed({ file, at: "", error: null, entries: [] }), unfollow: Effect.succeed(0)

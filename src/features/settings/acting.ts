@@ -37,7 +37,7 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
     "src/features/taskRouting/rules.ts", "intentDetectionEnabled", "intentSimpleMaxWords", "intentExtraCodeKeywords", "intentExtraReasoningKeywords", "intentExtraSimpleKeywords"
   ),
   ...actIn("src/routing/auto/combo.ts", "autoRoutingEnabled", "autoRoutingDefaultVariant"),
-  lkgpEnabled: lacks("interfaceModes", true),
+  lkgpEnabled: actsIn("src/routing/auto/lastGood.ts"),
   stripModelPrefix: actsIn("src/routing/models/askedIds.ts"),
   cliCompatProviders: lacks("vendorClients", []),
   systemTransforms: lacks("systemTransforms", {}),

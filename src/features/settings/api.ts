@@ -13,6 +13,7 @@ import { PASSWORD_MAXIMUM, PASSWORD_MINIMUM } from "#schemas/passwordLength.ts"
 import { settingKey as addressFilter } from "#schemas/AddressFilter.ts"
 import { settingKey as databaseSettings } from "#schemas/upkeep/DatabaseSettings.ts"
 import { settingKey as pipelines } from "#schemas/words/CompressionPipeline.ts"
+import { forgottenKey } from "#schemas/words/LastGood.ts"
 import { settingKey as fallbackChains } from "#schemas/words/FallbackChains.ts"
 
 const opt = Schema.optionalKey
@@ -116,7 +117,7 @@ export const SettingsInput = Schema.Struct({
 export interface SettingsInput extends Schema.Schema.Type<typeof SettingsInput> {}
 
 /** Stored as settings, and read and changed by paths of their own. */
-export const ownPaths: ReadonlyArray<string> = [addressFilter, databaseSettings, pipelines, fallbackChains]
+export const ownPaths: ReadonlyArray<string> = [addressFilter, databaseSettings, pipelines, fallbackChains, forgottenKey]
 
 /** Settings that are sealed at rest and absent from every reply. */
 export const secretSettings: ReadonlySet<string> = new Set(["oidcClientSecret"])

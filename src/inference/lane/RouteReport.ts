@@ -194,6 +194,7 @@ interface Routers {
   readonly now: () => Router
   readonly withDraft: (draft: Combo) => Router
   readonly rehearsal: (draft: Combo) => Router
+  readonly lastGood: RoutingViews["Service"]["lastGood"]
 }
 
 /** The views of the management surface over this log and a router. */
@@ -211,6 +212,7 @@ export const views = (report: Report, routers: Routers, now: () => number, accou
       }
     }
   },
+  lastGood: routers.lastGood,
   planned: (model, face) => routers.now().planner.plan(model, face),
   explain: (model, key, face, draft) => {
     const route = (draft === undefined ? routers.now() : routers.withDraft(draft)).route({ model, key, face, session: null, headers: {}, prompt: unknownRequest, now: now(), dry: true })

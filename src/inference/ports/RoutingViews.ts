@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import type * as Schema from "effect/Schema"
 import type { Usage } from "#actors/request/ports/Face.ts"
+import type { LastGood } from "#src/routing/auto/lastGood.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
@@ -66,6 +67,8 @@ export class RoutingViews extends Context.Service<RoutingViews, {
   readonly rehearse: (draft: Combo) => (key: ApiKey | null, face: CallFormat) => DraftRoute | PublicError
   /** Targets of one model of a provider, for every key; a combo has none of its own. They hold credentials: never show them whole. */
   readonly planned: (model: string, face: CallFormat) => ReadonlyArray<Target> | PublicError
+  /** What answered last on this node, per combo and key; newest first. */
+  readonly lastGood: () => ReadonlyArray<LastGood>
   /** Null when it was not kept: too long ago, or a single model that answered at once. */
   readonly decision: (requestId: string) => DecisionView | null
   /** Newest first. */

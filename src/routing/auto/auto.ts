@@ -8,6 +8,7 @@ import { withinBudget } from "#src/routing/auto/budget.ts"
 import { withinChannel } from "#src/routing/auto/channel.ts"
 import { badScore, exclusionsIn, next } from "#src/routing/auto/exclusions.ts"
 import { scored } from "#src/routing/auto/factors.ts"
+import * as LastGood from "#src/routing/auto/lastGood.ts"
 import { weightsOf } from "#src/routing/auto/packs.ts"
 import { isIncident, routerOf, routers, withinSla } from "#src/routing/auto/routers.ts"
 import { all, narrow, type Filtered } from "#src/routing/strategies/filter.ts"
@@ -82,8 +83,7 @@ const lastGood = (order: ReadonlyArray<Candidate>, memory: Memory): Candidate | 
   return last === null ? null : order.find(({ executionKey }) => executionKey === last) ?? null
 }
 
-const remember: Strategic["succeeded"] = ({ executionKey }, _config, memory) =>
-  textIn(memory, "last") === executionKey ? memory : { ...memory, last: executionKey }
+const remember: Strategic["succeeded"] = (candidate, _config, memory, moment) => LastGood.remembered(candidate, memory, moment)
 
 export const auto: Strategic = strategy(ranked, { scope: "key", succeeded: remember })
 

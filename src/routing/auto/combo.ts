@@ -5,6 +5,7 @@ import type { Combo, ModelStep } from "#schemas/records/Combo.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 import { type Channel, channelOf, fitsCategory } from "#src/routing/auto/channel.ts"
+import * as LastGood from "#src/routing/auto/lastGood.ts"
 import { placeOf } from "#src/routing/models/bareCombos.ts"
 import type { Wanted } from "#src/routing/models/candidate.ts"
 import * as SearchPool from "#src/routing/searchPool.ts"
@@ -66,11 +67,12 @@ const automaticCombo = (id: string, channel: Channel, snapshot: Snapshot, regist
   }
   // Equal scores keep this order.
   steps.sort((a, b) => placeIn(snapshot, a) - placeIn(snapshot, b))
-  return {
+  const combo: Combo = {
     id: `${idPrefix}${id}`, name: id, description: null, models: steps, strategy: channel.config.routerStrategy === "lkgp" ? "lkgp" : "auto",
     config: channel.config, allowedProviders: [], system_message: null, tool_filter_regex: null, context_cache_protection: false,
     context_length: null, dimensions: null, isActive: true, isHidden: false, sortOrder: 0, createdAt: "", updatedAt: ""
   }
+  return LastGood.isOn(snapshot.settings) ? combo : LastGood.without(combo, combo.config)
 }
 
 const placeIn = ({ connectionById }: Snapshot, { id }: ModelStep): number => {

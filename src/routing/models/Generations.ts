@@ -28,6 +28,12 @@ export class Generations<V> {
     this.young.set(key, value)
   }
 
+  /** Each key once. */
+  *entries(): IterableIterator<[string, V]> {
+    yield* this.young
+    for (const entry of this.old) if (!this.young.has(entry[0])) yield entry
+  }
+
   clear(): void {
     this.young = new Map()
     this.old = new Map()

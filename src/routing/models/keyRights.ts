@@ -7,11 +7,13 @@ import type { Registry } from "#src/providers/Registry.ts"
 import { preferredFirst } from "#src/routing/combos/targets.ts"
 import type { Skipped } from "#src/routing/models/candidate.ts"
 import type { ResolvedCombo } from "#src/routing/combos/resolve.ts"
-import type { Resolution } from "#src/routing/models/resolveModel.ts"
+import type { Resolution, ResolvedModel } from "#src/routing/models/resolveModel.ts"
 import type { Plan } from "#src/routing/plan.ts"
 import * as Rights from "#src/routing/Rights.ts"
 import * as Selection from "#src/routing/selection.ts"
 import * as Unavailable from "#src/routing/unavailable.ts"
+
+export type { RequestedAs } from "#src/routing/Rights.ts"
 
 /** The targets of a model that a key may use. */
 export interface Permitted {
@@ -79,3 +81,16 @@ export const make = ({ registry, snapshot }: { readonly snapshot: Snapshot; read
 
   return { permitted, rightsOf }
 }
+
+const prints = new WeakMap<ApiKey, string>()
+
+export const printOf = (key: ApiKey | null): string => {
+  if (key === null) return ""
+  let print = prints.get(key)
+  if (print === undefined) prints.set(key, print = Rights.printOf(key))
+  return print
+}
+
+export const namedOf = ({ id, level, model, node, noThinking, provider, row }: ResolvedModel): Rights.Named => ({
+  provider, providerAlias: row?.alias ?? node?.prefix ?? provider, publicModel: id, model, thinking: noThinking ? "off" : level
+})

@@ -10,12 +10,16 @@ import * as AsideProxies from "#src/routing/models/asideProxies.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import { makePricer, viewOf } from "#src/providers/pricing.ts"
 import { registryOf } from "#src/providers/syncedFacts.ts"
+import { forgottenKey } from "#schemas/words/LastGood.ts"
+import * as LastGood from "#src/routing/auto/lastGood.ts"
 import { EvalScores } from "#src/routing/ports/EvalScores.ts"
 import { Quotas, unknown } from "#src/routing/ports/Quotas.ts"
 import { makeRouter, type Router, RouterMemory, type RouterOptions } from "#src/routing/Router.ts"
 
 export class CurrentRouter extends Context.Service<CurrentRouter, {
   readonly now: () => Router
+  /** What answered last on this node, newest first. */
+  readonly lastGood: () => ReadonlyArray<LastGood.LastGood>
   /** As if a combo stood among the combos, in place of the one of its id. */
   readonly withDraft: (draft: Combo) => Router
   /** The same with a memory of its own, while nothing is blocked and no quota is known. */
@@ -31,9 +35,14 @@ export const layer = Layer.effect(CurrentRouter, Effect.gen(function*() {
   const { asides } = yield* Tunnels
   const memory = new RouterMemory()
   let router: Router | null = null
+  let forgotten = configuration.current().settings.get(forgottenKey)
   yield* Effect.acquireRelease(
-    Effect.sync(() => configuration.onChange(() => {
+    Effect.sync(() => configuration.onChange((snapshot) => {
       router = null
+      const told = snapshot.settings.get(forgottenKey)
+      if (told === forgotten) return
+      forgotten = told
+      LastGood.forget(memory.memories)
     })),
     (quiet) => Effect.sync(quiet)
   )
@@ -56,6 +65,7 @@ export const layer = Layer.effect(CurrentRouter, Effect.gen(function*() {
   }
   return {
     now: () => router ??= makeRouter(options(configuration.current())),
+    lastGood: () => LastGood.listed(memory.memories),
     withDraft: (draft) => makeRouter(options(drafted(draft))),
     rehearsal: (draft) => makeRouter({
       ...options(drafted(draft)), memory: new RouterMemory(), quotas: unknown,
