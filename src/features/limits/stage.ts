@@ -16,7 +16,6 @@ import { CurrentRouter } from "#src/inference/lane/services/CurrentRouter.ts"
 import { Forks } from "#src/inference/lane/services/Forks.ts"
 import { LaneOptions } from "#src/inference/lane/services/LaneOptions.ts"
 import { type AdmittedCall, type Fork, type Stage, wait } from "#src/inference/lane/stages/Stages.ts"
-import * as Registry from "#src/providers/Registry.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { freeModelsOf } from "#src/routing/freeModel.ts"
 
@@ -88,7 +87,7 @@ export const stage = Effect.gen(function*() {
     },
     freeModel: (key) => {
       if (!flags.isOn("GATEWAY_EMERGENCY_FALLBACK")) return null
-      freeModels ??= freeModelsOf(configuration.current(), Registry.builtin, emergencyModel)
+      freeModels ??= freeModelsOf(configuration.current(), emergencyModel)
       return freeModels.find((id) => router.now().admits(key, id)) ?? null
     }
   })
