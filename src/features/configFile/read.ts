@@ -51,9 +51,10 @@ const filled = (value: unknown, path: string, environment: Environment, issues: 
         issues.push({ path, message: `\${${body}} names no variable; write $\${ for a plain \${` })
         return ""
       }
-      const found = environment[parts[1] as string]
+      const name = parts[1] as string
+      const found = Object.hasOwn(environment, name) ? environment[name] : undefined
       if (found !== undefined && found !== "") return found
-      if (parts[2] === undefined) issues.push({ path, message: `The variable ${parts[1]} is not set` })
+      if (parts[2] === undefined) issues.push({ path, message: `The variable ${name} is not set` })
       return parts[2] ?? ""
     })
   }

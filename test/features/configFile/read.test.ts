@@ -43,6 +43,11 @@ describe("the text of a configuration file", () => {
       { path: "combos.c.models.0", message: "The variable A is not set" },
       { path: "combos.c.models.1", message: "${not one} names no variable; write $${ for a plain ${" }
     ])
+    // Names of an object's own members are no variables.
+    expect(await faults("combos: { c: { models: ['${constructor}', '${__proto__}'] } }")).toEqual([
+      { path: "combos.c.models.0", message: "The variable constructor is not set" },
+      { path: "combos.c.models.1", message: "The variable __proto__ is not set" }
+    ])
     // A missing variable hides no other fault, and is told once.
     expect(await faults("keys: { a: { key: '${A}' }, b: { key: short }, c: { kee: x } }\nwebhooks: { h: { url: '${A}' } }")).toEqual([
       { path: "keys.a.key", message: "The variable A is not set" },
