@@ -11,7 +11,7 @@ import { packs } from "#src/compression/packs/index.ts"
 import type { Piece } from "#src/compression/Piece.ts"
 import * as Plan from "#src/compression/plan.ts"
 import * as Validation from "#src/compression/validation.ts"
-import { growthOf } from "#test/support/late.ts"
+import { steadyGrowthOf } from "#test/support/late.ts"
 
 const phrases = packs.flatMap(({ rules }) => rules.flatMap(({ replacementMap }) => Object.keys(replacementMap ?? {})))
 const bits = [
@@ -177,6 +177,6 @@ describe("time", () => {
     }
     work(4_000)
     // Quadratic time would be 16 times as much.
-    expect(growthOf(work, 15_000, 4, 9)).toBeLessThan(9)
+    expect(steadyGrowthOf(work, 15_000, 4, 9)).toBeLessThan(9)
   })
 })

@@ -14,7 +14,7 @@ import * as Plan from "#src/compression/plan.ts"
 import * as Accessibility from "#src/compression/results/accessibility.ts"
 import * as Ionizer from "#src/compression/results/ionizer.ts"
 import { isQuery } from "#src/compression/results/queries.ts"
-import { growthOf } from "#test/support/late.ts"
+import { steadyGrowthOf } from "#test/support/late.ts"
 
 const settings: CompressionSettings = {
   ...compressionDefaults, ultra: { enabled: true, compressionRate: 0.3, minScoreThreshold: 0.5 },
@@ -276,6 +276,6 @@ describe("time", () => {
     }
     work(4_000)
     // Quadratic time would be 16 times as much.
-    expect(growthOf(work, 15_000, 4, 9)).toBeLessThan(9)
+    expect(steadyGrowthOf(work, 15_000, 4, 9)).toBeLessThan(9)
   })
 })

@@ -43,3 +43,15 @@ export const growthOf = (work: (n: number) => unknown, few: number, times: numbe
   for (let i = 0; i < tries && least >= bound; i++) least = Math.min(least, onceMs(() => work(few * times)) / cpuMs(() => work(few)))
   return least
 }
+
+/** Processor time that is compared when a shorter one grew too fast: all of a short one may be one collection of garbage, or none. */
+const enoughMs = 40
+
+/** The same, and once more from a size on whose time is long enough to be compared. */
+export const steadyGrowthOf = (work: (n: number) => unknown, few: number, times: number, bound: number): number => {
+  const first = growthOf(work, few, times, bound)
+  if (first < bound) return first
+  let n = few
+  while (n < few * 32 && cpuMs(() => work(n)) < enoughMs) n *= 2
+  return growthOf(work, n, times, bound)
+}
