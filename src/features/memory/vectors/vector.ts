@@ -1,5 +1,6 @@
 /** Vectors of texts: how they are kept, what answers of `/v1/embeddings` hold, and how near two are. Pure. */
 import { createHash } from "node:crypto"
+import * as Json from "#src/wire/json/json.ts"
 
 /** Of length one, so that the product of two is the cosine of their angle. */
 export type Vector = Float32Array
@@ -40,21 +41,13 @@ export const textOf = ({ content, key }: { readonly content: string; readonly ke
 /** Of a text that is embedded: another one makes its vector stale. */
 export const digestOf = (text: string): string => createHash("sha256").update(text).digest("base64url")
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** The vectors of an answer to `texts` texts, in their order; null where one is missing. */
 export const vectorsIn = (body: string, texts: number): ReadonlyArray<Vector> | null => {
-  let answer: unknown
-  try {
-    answer = JSON.parse(body)
-  } catch {
-    return null
-  }
-  const data = isRecord(answer) ? answer["data"] : null
+  const data = Json.parseRecord(body)?.["data"]
   if (!Array.isArray(data) || data.length !== texts) return null
   const vectors = Array.from({ length: texts }, (): Vector | null => null)
   for (const [place, item] of (data as ReadonlyArray<unknown>).entries()) {
-    if (!isRecord(item)) return null
+    if (!Json.isRecord(item)) return null
     const index = typeof item["index"] === "number" ? item["index"] : place
     if (Number.isInteger(index) && index >= 0 && index < texts) vectors[index] = vectorOf(item["embedding"])
   }
