@@ -1,6 +1,7 @@
 /** What a gateway hands on to another: its declarations without secrets, and the version by which they are known again. Pure. */
 import * as Crypto from "node:crypto"
 import * as Schema from "effect/Schema"
+import { ordered } from "#src/wire/json/ordered.ts"
 
 type Json = Schema.Json
 
@@ -18,19 +19,12 @@ export const Bundle = Schema.Struct({
 })
 export interface Bundle extends Schema.Schema.Type<typeof Bundle> {}
 
-/** Members by name: stores keep JSON in the order in which it was sent. */
-export const ordered = (value: Json): Json =>
-  Array.isArray(value)
-    ? value.map(ordered)
-    : typeof value === "object" && value !== null
-    ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => a < b ? -1 : 1).map(([name, member]) => [name, ordered(member)]))
-    : value
-
 const digest = (text: string): string => Crypto.hash("sha256", text, "hex")
 
 /** The same declarations make the same text, byte for byte. */
 export const make = (declared: Pick<Bundle, "config" | "variables" | "leftOut">): { readonly version: string; readonly text: string } => {
   const { config, leftOut, variables } = declared
+  // Stores keep JSON in the order in which it was sent.
   const body = ordered({ form: FORM, config, leftOut: [...leftOut], variables: [...variables] }) as Readonly<Record<string, Json>>
   const version = digest(JSON.stringify(body))
   return { version, text: JSON.stringify({ version, ...body }) }

@@ -16,6 +16,7 @@ import { ConnectionChange } from "#src/features/providers/api.ts"
 import { ModelInput } from "#src/features/providers/models/api.ts"
 import { NewNode } from "#src/features/providers/nodes/api.ts"
 import { secretSettings, securitySettings, SettingsInput } from "#src/features/settings/ports/generalSettings.ts"
+import { ordered } from "#src/wire/json/ordered.ts"
 
 export const FORMAT = "gateway-configuration"
 export const VERSION = 1
@@ -124,12 +125,5 @@ export const read = (body: unknown): Result.Result<Document, ReadonlyArray<Field
   return Result.fail([...refused, ...issuesOf(decoded.failure).filter(({ field }) => !named.has(field))].slice(0, MOST_ISSUES))
 }
 
-/** With the members of objects in the order of their names: the same configuration is the same text. */
-export const sorted = (value: Schema.Json): Schema.Json => {
-  if (Array.isArray(value)) return value.map((item: Schema.Json) => sorted(item))
-  if (typeof value !== "object" || value === null) return value
-  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => a < b ? -1 : 1).map(([name, member]) => [name, sorted(member as Schema.Json)]))
-}
-
 /** Whether two values say the same. */
-export const same = (a: unknown, b: unknown): boolean => JSON.stringify(sorted(a as Schema.Json)) === JSON.stringify(sorted(b as Schema.Json))
+export const same = (a: unknown, b: unknown): boolean => JSON.stringify(ordered(a as Schema.Json)) === JSON.stringify(ordered(b as Schema.Json))

@@ -8,6 +8,7 @@ import * as RecordDrafts from "#src/features/providers/ports/recordDrafts.ts"
 import * as GeneralSettings from "#src/features/settings/ports/generalSettings.ts"
 import { knownProvider } from "#src/management/knownProvider.ts"
 import { withoutSecrets } from "#src/management/redact.ts"
+import { ordered } from "#src/wire/json/ordered.ts"
 import * as Document from "./document.ts"
 import { isGuarded } from "./guardedFlags.ts"
 
@@ -53,7 +54,7 @@ const pricesOf = (snapshot: Snapshot): Fields => {
 export const exported = (snapshot: Snapshot): Fields => {
   const shown = (provider: string): string => shownProvider(snapshot, provider)
   const comboName = new Map(snapshot.combos.map(({ id, name }) => [id, name]))
-  return Document.sorted({
+  return ordered({
     format: Document.FORMAT,
     version: Document.VERSION,
     settings: settingsOf(snapshot),
