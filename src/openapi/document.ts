@@ -56,17 +56,58 @@ const described = (operation: JsonObject, access: AccessRule | null, definitions
 /** Who calls nearly every management operation: said once for the whole document; an operation that says nothing has it. */
 const usualSecurity = [{ session: [] }, { bearer: [] }, { localToken: [] }]
 const usualText = JSON.stringify(usualSecurity)
-const doneText = JSON.stringify(sharedAnswers["Done"])
 
 /** Without what the document says once for all. */
-const shared = ({ security, ...operation }: JsonObject): JsonObject => ({
-  ...operation,
-  ...(security === undefined || JSON.stringify(security) === usualText ? {} : { security }),
-  responses: Object.fromEntries(Object.entries(member(operation, "responses")).map(([status, response]) =>
-    [status, JSON.stringify(response) === doneText ? { $ref: "#/components/responses/Done" } : response]))
-})
+const unusual = ({ security, ...operation }: JsonObject): JsonObject =>
+  ({ ...operation, ...(security === undefined || JSON.stringify(security) === usualText ? {} : { security }) })
 
-const sorted = (paths: JsonObject): JsonObject => Object.fromEntries(Object.entries(paths).sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0))
+/** Names what several operations say alike, by the first of them: `webhooks.create` gives `WebhooksCreate`. */
+class Repeated {
+  private readonly first = new Map<string, { readonly name: string; times: number }>()
+  private readonly place: string
+  readonly components: Record<string, Json> = {}
+  constructor(place: string, known: JsonObject) {
+    this.place = place
+    for (const [name, value] of Object.entries(known)) this.first.set(JSON.stringify(value), { name, times: 2 })
+  }
+  count(operation: JsonObject, suffix: string, value: Json): void {
+    const text = JSON.stringify(value)
+    const seen = this.first.get(text)
+    if (seen !== undefined) seen.times++
+    else this.first.set(text, { name: `${String(operation["operationId"]).replaceAll(/(?:^|\W)(\w)/g, (_, letter: string) => letter.toUpperCase())}${suffix}`, times: 1 })
+  }
+  shared(value: Json): Json {
+    const seen = this.first.get(JSON.stringify(value))
+    if (seen === undefined || seen.times < 2) return value
+    this.components[seen.name] = value
+    return { $ref: `#/components/${this.place}/${seen.name}` }
+  }
+}
+
+/** Says whole bodies and answers of several operations once, as components. */
+const saidOnce = (paths: Readonly<Record<string, Readonly<Record<string, JsonObject>>>>) => {
+  const responses = new Repeated("responses", sharedAnswers)
+  const bodies = new Repeated("requestBodies", {})
+  const whole = (value: Json | undefined): value is JsonObject => isObject(value) && value["$ref"] === undefined
+  for (const methods of Object.values(paths)) {
+    for (const operation of Object.values(methods)) {
+      if (whole(operation["requestBody"])) bodies.count(operation, "", operation["requestBody"])
+      for (const [status, response] of Object.entries(member(operation, "responses"))) if (whole(response)) responses.count(operation, status, response)
+    }
+  }
+  const once = (operation: JsonObject): JsonObject => ({
+    ...operation,
+    ...(whole(operation["requestBody"]) ? { requestBody: bodies.shared(operation["requestBody"]) } : {}),
+    responses: Object.fromEntries(Object.entries(member(operation, "responses")).map(([status, response]) => [status, whole(response) ? responses.shared(response) : response]))
+  })
+  return {
+    paths: Object.fromEntries(Object.entries(paths).map(([path, methods]) => [path, Object.fromEntries(Object.entries(methods).map(([method, operation]) => [method, once(operation)]))])),
+    responses: responses.components,
+    requestBodies: bodies.components
+  }
+}
+
+const sorted = <A>(record: Readonly<Record<string, A>>): Record<string, A> => Object.fromEntries(Object.entries(record).sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0))
 
 /** The shared responses that an operation refers to; a component that no operation uses is an error for linters. */
 const usedOf = (responses: JsonObject, paths: JsonObject): JsonObject => {
@@ -80,18 +121,19 @@ export const document = (): JsonObject => {
   const management = ownErrors(tidied(typedQueries(OpenApi.fromApi(ManagementApi) as unknown as JsonObject, ManagementApi)), routes)
   const components = member(management, "components")
   const schemas = { ...member(components, "schemas"), ...Inference.componentSchemas() }
-  const paths: Record<string, Record<string, Json>> = {}
+  const paths: Record<string, Record<string, JsonObject>> = {}
   const put = (path: string, method: string, operation: JsonObject): void => {
     (paths[path] ??= {})[method.toLowerCase()] = operation
   }
   for (const route of routes) {
     const operation = described(member(member(member(management, "paths"), pathOf(route)), route.method.toLowerCase()), route.access, schemas)
-    put(pathOf(route), route.method, shared(Batches.overlaid(route.method, route.path, Files.overlaid(route.method, route.path, operation))))
+    put(pathOf(route), route.method, unusual(Batches.overlaid(route.method, route.path, Files.overlaid(route.method, route.path, operation))))
   }
   for (const route of inferenceRoutes) {
     const operation = Inference.operationOf(route.method, route.path)
     if (operation !== null) put(Inference.pathOf(route.path), route.method, { ...operation, "x-access-tier": route.access?.tier ?? "" })
   }
+  const once = saidOnce(sorted(paths))
   return {
     openapi: management["openapi"],
     info: {
@@ -106,10 +148,11 @@ export const document = (): JsonObject => {
     servers: [{ url: "http://127.0.0.1:20128", description: "The default address" }],
     tags: [...Inference.tagsOfInference, ...(Array.isArray(management["tags"]) ? management["tags"] as ReadonlyArray<Json> : [])],
     security: usualSecurity,
-    paths: sorted(paths),
+    paths: once.paths,
     components: {
       schemas,
-      responses: { ...member(components, "responses"), ...sharedAnswers, ...usedOf(sharedErrors, paths) },
+      responses: { ...member(components, "responses"), ...usedOf(sharedErrors, paths), ...once.responses },
+      requestBodies: once.requestBodies,
       securitySchemes: {
         apiKey: { type: "http", scheme: "bearer", description: "An API key of this gateway; also `x-api-key`, `x-goog-api-key`, or the query parameter `key`." },
         ...member(components, "securitySchemes")

@@ -2,8 +2,6 @@
  * What holds for every endpoint of requests without a conversation. The rows are the list of endpoints itself and the examples of their
  * descriptions: a new endpoint is tested without a line here.
  */
-import * as fs from "node:fs"
-import * as path from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as OneShots from "#src/oneShots.ts"
 import { pictureOf } from "#src/simulator/formats/images.ts"
@@ -13,6 +11,7 @@ import * as Forms from "#test/support/forms.ts"
 import * as Http from "#test/support/http.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"
 import { type Headers, oneShots } from "#test/support/oneShots.ts"
+import { openapi } from "#test/support/openapi.ts"
 import { eventually } from "#test/support/operator.ts"
 import { publicNames } from "#test/support/pages.ts"
 import { type Sink, startSink } from "#test/support/sink.ts"
@@ -22,12 +21,12 @@ interface Described {
   readonly schema: { readonly properties?: Readonly<Record<string, { readonly format?: string; readonly items?: { readonly format?: string } }>>; readonly required?: ReadonlyArray<string> }
   readonly example?: Fields
 }
-const spec = JSON.parse(fs.readFileSync(path.join(import.meta.dirname, "../../openapi.json"), "utf8")) as {
+const spec = openapi<{
   readonly paths: Readonly<Record<string, { readonly post: {
     readonly requestBody: { readonly content: Readonly<Record<string, Described>> }
     readonly responses: Readonly<Record<string, { readonly content: Readonly<Record<string, { readonly example?: Fields }>> }>>
   } }>>
-}
+}>()
 
 const JSON_TYPE = "application/json"
 const FORM_TYPE = "multipart/form-data"

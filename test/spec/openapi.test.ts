@@ -1,12 +1,11 @@
 /** The description of the HTTP surface: complete, typed, and accepted by a public linter. */
-import * as fs from "node:fs"
-import * as path from "node:path"
 import { createConfig, lintFromString } from "@redocly/openapi-core"
 import { describe, expect, it } from "vitest"
 import { managementRoutes } from "#src/ManagementApi.ts"
 import { inferenceRoutes } from "#src/inferenceRoutes.ts"
 import * as Inference from "#src/openapi/inference.ts"
 import type { JsonObject } from "#src/openapi/json.ts"
+import { openapi, openapiFile, openapiText as text } from "#test/support/openapi.ts"
 
 interface Operation {
   readonly operationId: string
@@ -17,9 +16,7 @@ interface Operation {
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { readonly example?: unknown }>> }>>
 }
 
-const file = path.join(import.meta.dirname, "../../openapi.json")
-const text = fs.readFileSync(file, "utf8")
-const spec = JSON.parse(text) as { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>; readonly servers: ReadonlyArray<unknown> }
+const spec = openapi<{ readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>; readonly servers: ReadonlyArray<unknown> }>()
 const operations = Object.entries(spec.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ at: `${method.toUpperCase()} ${path}`, operation })))
 
@@ -32,7 +29,7 @@ const rules = { "operation-2xx-response": "off", "no-path-trailing-slash": "off"
 describe("openapi.json", () => {
   it("passes the recommended rules of the Redocly linter, examples included", async () => {
     const config = await createConfig({ extends: ["recommended"], rules })
-    const problems = await lintFromString({ source: text, absoluteRef: file, config })
+    const problems = await lintFromString({ source: text, absoluteRef: openapiFile, config })
     expect(problems.map((problem) => `${problem.ruleId}: ${problem.message} ${problem.location[0]?.pointer ?? ""}`)).toEqual([])
   })
 
