@@ -15,8 +15,8 @@ export default defineConfig({
     pool: "forks",
     // As `npm start` has it: V8 would optimize the code of an embedded database in every file, for longer than the file takes.
     execArgv: startFlags.filter((flag) => flag.startsWith("--wasm-")),
-    // Many tests wait more than they work: one worker more than the cores that the suite is made for.
-    maxWorkers: 3,
+    // Many tests wait more than they work: twice the cores that the suite is made for.
+    maxWorkers: 4,
     // Longer than `eventually` waits, which then says what it saw last; beside two busy processes a start alone takes 20 s.
     testTimeout: 90_000,
     hookTimeout: 150_000,
