@@ -5,7 +5,7 @@ import { type FileRecord, FileRecords, type FileScope } from "#src/features/file
 import * as FileId from "#src/features/files/ports/fileId.ts"
 
 const one = (fields: Partial<FileRecord> = {}): FileRecord => ({
-  id: FileId.make(), ownerKeyId: "k1", filename: "häß \"quoted\" 日本 😀.jsonl", purpose: "batch", contentType: "application/jsonl", bytes: 600 * 1024 ** 3, sha256: "ab".repeat(32),
+  id: FileId.make("0123abcd"), ownerKeyId: "k1", filename: "häß \"quoted\" 日本 😀.jsonl", purpose: "batch", contentType: "application/jsonl", bytes: 600 * 1024 ** 3, sha256: "ab".repeat(32),
   status: "processed", statusDetails: null, createdAt: 1_763_000_000_123, expiresAt: null, ...fields
 })
 const by = (keyId: string): FileScope => ({ keyId })
@@ -70,7 +70,7 @@ export const suite = (name: string, layer: Layer.Layer<FileRecords>): void => {
       assert.deepStrictEqual(yield* records.expire(5_000, 10), [])
       assert.isFalse(yield* records.setStatus(soon.id, "processed", null))
       assert.strictEqual((yield* records.find(soon.id, by("k1")))?.status, "expired")
-      const unknown = FileId.make()
+      const unknown = FileId.make("0123abcd")
       assert.deepStrictEqual(yield* records.known([soon.id, later.id, never.id, unknown]), new Set([later.id, never.id]))
       assert.deepStrictEqual(yield* records.known([]), new Set())
       assert.strictEqual(yield* records.removeExpiredBefore(5_000), 0)

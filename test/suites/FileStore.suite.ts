@@ -21,7 +21,7 @@ export const suite = (name: string, layer: Layer.Layer<FileStore>, remains: () =
     it.effect("bytes come back as they were written, whole and in ranges, until they are removed", () => Effect.gen(function*() {
       const store = yield* FileStore
       for (const size of [0, 1, 300_000, 11 * 1024 * 1024 + 7]) {
-        const id = FileId.make()
+        const id = FileId.make("0123abcd")
         const bytes = randomBytes(size)
         assert.deepStrictEqual(yield* store.write(id, inPieces(bytes, 100_001)), { bytes: size, sha256: sha256(bytes) })
         assert.strictEqual(sha256(yield* collected(store.read(id))), sha256(bytes))
@@ -41,7 +41,7 @@ export const suite = (name: string, layer: Layer.Layer<FileStore>, remains: () =
 
     it.effect("nothing can be read of a file before all of it is written", () => Effect.gen(function*() {
       const store = yield* FileStore
-      const id = FileId.make()
+      const id = FileId.make("0123abcd")
       const half = yield* Deferred.make<void>()
       const gate = yield* Deferred.make<void>()
       const content = Stream.concat(inPieces(randomBytes(6 * 1024 * 1024), 1_000_000), Stream.fromEffect(Effect.gen(function*() {
@@ -62,10 +62,10 @@ export const suite = (name: string, layer: Layer.Layer<FileStore>, remains: () =
     it.effect("a write that fails or is interrupted leaves nothing, short or long", () => Effect.gen(function*() {
       const store = yield* FileStore
       for (const size of [10, 6 * 1024 * 1024]) {
-        const failing = FileId.make()
+        const failing = FileId.make("0123abcd")
         const begun = inPieces(randomBytes(size), 1_000_000)
         assert.strictEqual(yield* Effect.flip(store.write(failing, Stream.concat(begun, Stream.fail("gone" as const)))), "gone")
-        const cut = FileId.make()
+        const cut = FileId.make("0123abcd")
         const reached = yield* Deferred.make<void>()
         const writing = yield* Effect.forkChild(store.write(cut, Stream.concat(begun, Stream.fromEffect(Effect.andThen(Deferred.succeed(reached, undefined), Effect.never)))))
         yield* Deferred.await(reached)
@@ -80,7 +80,7 @@ export const suite = (name: string, layer: Layer.Layer<FileStore>, remains: () =
 
     it.effect("a reader that stops early costs no more than it took", () => Effect.gen(function*() {
       const store = yield* FileStore
-      const id = FileId.make()
+      const id = FileId.make("0123abcd")
       const bytes = randomBytes(3 * 1024 * 1024)
       yield* store.write(id, inPieces(bytes, 1_000_000))
       const [first] = yield* Stream.runCollect(Stream.take(store.read(id), 1))

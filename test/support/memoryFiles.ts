@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { type FileRecord, FileRecords, type FileScope } from "#src/features/files/ports/FileRecords.ts"
+import { OwnIds } from "#src/features/files/ports/OwnIds.ts"
 import { FileStore, FileStoreError } from "#src/features/files/ports/FileStore.ts"
 
 export const records = (): FileRecords["Service"] => {
@@ -77,4 +78,9 @@ export const store = (): FileStore["Service"] => {
   })
 }
 
-export const layer: Layer.Layer<FileRecords | FileStore> = Layer.mergeAll(Layer.sync(FileRecords, records), Layer.sync(FileStore, store))
+/** How the ids of files begin. */
+export const MARK = "0123abcd"
+
+export const layer: Layer.Layer<FileRecords | FileStore | OwnIds> = Layer.mergeAll(
+  Layer.sync(FileRecords, records), Layer.sync(FileStore, store), Layer.succeed(OwnIds, { own: Effect.succeed({ mark: MARK, since: 0 }) })
+)

@@ -10,6 +10,7 @@ import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import * as ContentCoding from "#src/platform/server/contentCoding.ts"
 import * as FormFile from "./FormFile.ts"
+import { OwnIds } from "./ports/OwnIds.ts"
 import * as FileId from "./ports/fileId.ts"
 import { type FileRecord, FileRecords, type FileScope } from "./ports/FileRecords.ts"
 import { FileStore, type FileStoreError } from "./ports/FileStore.ts"
@@ -102,6 +103,7 @@ export const standing = (record: FileRecord, now: number): FileRecord => isOver(
 export const make = Effect.gen(function*() {
   const records = yield* FileRecords
   const store = yield* FileStore
+  const ownIds = yield* OwnIds
 
   /** What cannot be removed now is left to the sweep; the client does not wait for a store that does not answer. */
   const removeBytes = (id: string) => {
@@ -121,7 +123,7 @@ export const make = Effect.gen(function*() {
   ))
 
   const upload = Effect.fn("Files.upload")(function*(request: HttpServerRequest.HttpServerRequest, ownerKeyId: string | null) {
-    const id = FileId.make()
+    const id = FileId.make((yield* ownIds.own).mark)
     let isStored = false
     const read = FormFile.read(request, { fileBytes: FILE_BYTES }, (file, before) => Effect.gen(function*() {
       if (file.field !== "file") return yield* Effect.fail(bad(`The file is the field 'file', not '${file.field.slice(0, 100)}'.`, "file"))

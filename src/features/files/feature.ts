@@ -11,6 +11,7 @@ import version19 from "./migrations/0019_files.ts"
 import * as LocalFileStore from "./stores/LocalFileStore.ts"
 import * as PostgresFileRecords from "./stores/PostgresFileRecords.ts"
 import * as S3FileStore from "./stores/S3FileStore.ts"
+import * as OwnIds from "./ports/OwnIds.ts"
 import * as Sweep from "./sweep.ts"
 
 const MIB = 1024 * 1024
@@ -31,7 +32,7 @@ export const files = Feature.make({
   stores: PostgresFileRecords.layer,
   migrations: { "19_files": version19 },
   degradation,
-  // Batches stand on it, too.
-  shared: store,
+  // Batches stand on them, too.
+  shared: (settings) => Layer.merge(store(settings), OwnIds.layer),
   services: (settings) => Layer.merge(Files.layer, Sweep.layer(settings.filesS3Bucket !== null))
 })

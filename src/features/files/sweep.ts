@@ -1,5 +1,5 @@
 /**
- * What no file needs any more: bytes without a record that came since these records began, writes that no process finishes, and (with
+ * What no file needs any more: bytes of these records without a record that came since they began, writes that no process finishes, and (with
  * BATCH_AND_FILE_AUTO_CLEANUP_ENABLED) the bytes of expired files and, later, their records.
  */
 import * as Clock from "effect/Clock"
@@ -12,7 +12,9 @@ import { DocumentStore } from "#actors/ports/Stores.ts"
 import * as Sweeps from "#actors/Sweeps.ts"
 import * as LocalPlacement from "#src/platform/cluster/LocalPlacement.ts"
 import { FileRecords } from "./ports/FileRecords.ts"
-import { FileStore } from "./ports/FileStore.ts"
+import * as FileId from "./ports/fileId.ts"
+import { FileStore, type StoredBytes } from "./ports/FileStore.ts"
+import { OwnIds } from "./ports/OwnIds.ts"
 
 export const EVERY_MS = 600_000
 const FIRST_AFTER_MS = 30_000
@@ -36,15 +38,17 @@ const beginning = Effect.gen(function*() {
   return typeof stored === "number" ? stored : 0
 })
 
-/** Bytes whose record is missing or expired, and unfinished writes; answers how many went. */
+/** Bytes of these records whose record is missing or expired, and unfinished writes; answers how many went. */
 export const leftovers = Effect.gen(function*() {
   const records = yield* FileRecords
   const store = yield* FileStore
   const began = yield* beginning
+  const { mark, since } = yield* (yield* OwnIds).own
+  const isOwn = ({ id, writtenAt }: StoredBytes): boolean => FileId.hasMark(mark, id) || writtenAt < since
   const before = (yield* Clock.currentTimeMillis) - LEFT_BEHIND_MS
   let removed = yield* store.removeUnfinished(before)
   yield* store.list.pipe(
-    Stream.filter(({ writtenAt }) => writtenAt >= began && writtenAt < before),
+    Stream.filter((bytes) => bytes.writtenAt >= began && bytes.writtenAt < before && isOwn(bytes)),
     Stream.map(({ id }) => id),
     Stream.grouped(SLICE),
     Stream.runForEach((ids) => Effect.gen(function*() {
@@ -77,7 +81,7 @@ export const expired = Effect.gen(function*() {
   return removed + (yield* records.removeExpiredBefore(now - EXPIRED_KEPT_MS))
 })
 
-const context = Effect.context<Flags | FileRecords | FileStore | DocumentStore>()
+const context = Effect.context<Flags | FileRecords | FileStore | OwnIds | DocumentStore>()
 
 const records = Layer.effectDiscard(Effect.gen(function*() {
   const placement = yield* Placement
@@ -88,7 +92,7 @@ const records = Layer.effectDiscard(Effect.gen(function*() {
 const bytes = Layer.effectDiscard(Effect.gen(function*() {
   const placement = yield* Placement
   // Before the first file of these records; records that are away are asked again by the sweep.
-  yield* Effect.ignore(beginning)
+  yield* Effect.ignore(Effect.andThen(beginning, (yield* OwnIds).own))
   const run = Effect.provideContext(leftovers, yield* context)
   yield* placement.place("sweep/file bytes", Sweeps.loop({ loop: "sweep/file bytes", name: "bytes of files", everyMs: EVERY_MS, run }, FIRST_AFTER_MS))
 }))

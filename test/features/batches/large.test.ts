@@ -54,7 +54,7 @@ describe("a batch of 100,000 lines", () => {
       })
     })
     const files = Layer.merge(
-      Layer.sync(FileRecords, MemoryFiles.records),
+      MemoryFiles.layer,
       Layer.succeed(FileStore, { ...MemoryFiles.store(), read: () => input })
     )
     // The answers are the database's to hold: this one counts them.

@@ -12,7 +12,7 @@ import { Flags } from "#actors/ports/Flags.ts"
 import type { BatchRecord, BatchState } from "#schemas/batches/Batch.ts"
 import * as CleanUp from "#src/features/batches/cleanUp.ts"
 import { BatchStore } from "#src/features/batches/ports/BatchStore.ts"
-import { fileIdOf } from "#src/features/batches/run/BatchFiles.ts"
+import * as BatchFiles from "#src/features/batches/run/BatchFiles.ts"
 import * as BatchRunner from "#src/features/batches/run/BatchRunner.ts"
 import type { LineReply, LineRequest } from "#src/features/batches/run/LineCalls.ts"
 import { FileRecords } from "#src/features/files/ports/FileRecords.ts"
@@ -53,6 +53,7 @@ const layerOf = (world: World, { concurrency = 4, mostLines = 1_000 } = {}) => B
     })
   }))
 )
+const fileIdOf = (batch: string, kind: "output" | "error") => BatchFiles.fileIdOf(MemoryFiles.MARK, batch, kind)
 const stores = Layer.merge(MemoryBatches.layer, MemoryFiles.layer)
 
 const upload = Effect.fnUntraced(function*(id: string, text: string) {

@@ -46,7 +46,7 @@ describe("a directory of files", () => {
   it("keeps a write until it is old, and removes it then; what is being written has its time renewed", async () => {
     const directory = scratch()
     const store = LocalFileStore.make({ directory, reserveBytes: 0 })
-    const dead = path.join(directory, "incoming", `${FileId.make()}.1.1`)
+    const dead = path.join(directory, "incoming", `${FileId.make("0123abcd")}.1.1`)
     fs.writeFileSync(dead, "half a file")
     expect(await run(store.removeUnfinished(Date.now() - 60_000))).toBe(0)
     expect(fs.existsSync(dead)).toBe(true)
@@ -57,16 +57,16 @@ describe("a directory of files", () => {
   it("says that the disk is full, and keeps nothing: at once below the reserve, or in the middle", async () => {
     const directory = scratch()
     const reserved = LocalFileStore.make({ directory, reserveBytes: Number.MAX_SAFE_INTEGER })
-    expect((await failureOf(reserved.write(FileId.make(), bytesOf(10)))).reason).toBe("full")
+    expect((await failureOf(reserved.write(FileId.make("0123abcd"), bytesOf(10)))).reason).toBe("full")
     const store = LocalFileStore.make({ directory, reserveBytes: 0 })
     const free = await FullDisk.fill(2_500_000)
     try {
-      expect((await failureOf(store.write(FileId.make(), bytesOf(4_000_000)))).reason).toBe("full")
+      expect((await failureOf(store.write(FileId.make("0123abcd"), bytesOf(4_000_000)))).reason).toBe("full")
     } finally {
       free()
     }
     expect(fs.readdirSync(directory, { recursive: true })).toEqual(["incoming"])
-    expect((await run(store.write(FileId.make(), bytesOf(4_000_000)))).bytes).toBe(4_000_000)
+    expect((await run(store.write(FileId.make("0123abcd"), bytesOf(4_000_000)))).bytes).toBe(4_000_000)
   })
 
   it("takes no id that is a path", async () => {
@@ -86,13 +86,13 @@ describe("a directory of files", () => {
 describe("a bucket of files", () => {
   it("is asked again where it fails in passing, and answers with its own words where it refuses", async () => {
     const store = S3FileStore.make(bucket())
-    const id = FileId.make()
+    const id = FileId.make("0123abcd")
     let failures = 2
     s3.refuse = (method) => method === "PUT" && failures-- > 0 ? 503 : null
     expect((await run(store.write(id, bytesOf(10)))).bytes).toBe(10)
     s3.refuse = () => null
     const wrong = S3FileStore.make(bucket("another secret"))
-    const refused = await failureOf(wrong.write(FileId.make(), bytesOf(10)))
+    const refused = await failureOf(wrong.write(FileId.make("0123abcd"), bytesOf(10)))
     expect([refused.reason, refused.message]).toEqual(["unavailable", expect.stringContaining("SignatureDoesNotMatch")])
     expect(refused.message).not.toContain("another secret")
     await run(store.remove(id))
@@ -102,7 +102,7 @@ describe("a bucket of files", () => {
     const store = S3FileStore.make(bucket())
     let parts = 0
     s3.refuse = (method, target) => method === "PUT" && target.includes("partNumber") && ++parts > 1 ? 507 : null
-    expect((await failureOf(store.write(FileId.make(), bytesOf(12_000_000)))).reason).toBe("full")
+    expect((await failureOf(store.write(FileId.make("0123abcd"), bytesOf(12_000_000)))).reason).toBe("full")
     s3.refuse = () => null
     expect([s3.open(), s3.keys()]).toEqual([[], []])
   })
@@ -110,7 +110,7 @@ describe("a bucket of files", () => {
   it("that lost its answer holds no object either", async () => {
     const store = S3FileStore.make(bucket())
     s3.refuse = (method, target) => method === "POST" && target.includes("uploadId") ? 400 : null
-    expect((await failureOf(store.write(FileId.make(), bytesOf(6_000_000)))).reason).toBe("unavailable")
+    expect((await failureOf(store.write(FileId.make("0123abcd"), bytesOf(6_000_000)))).reason).toBe("unavailable")
     s3.refuse = () => null
     expect([s3.open(), s3.keys()]).toEqual([[], []])
   })
@@ -120,9 +120,9 @@ describe("a bucket of files", () => {
     // A process that dies never aborts its upload.
     s3.refuse = (method, target) => target.includes("uploadId") && method !== "PUT" ? 400 : null
     s3.began = () => new Date(1_000)
-    await failureOf(store.write(FileId.make(), bytesOf(6_000_000)))
+    await failureOf(store.write(FileId.make("0123abcd"), bytesOf(6_000_000)))
     s3.began = () => new Date(5_000)
-    await failureOf(store.write(FileId.make(), bytesOf(6_000_000)))
+    await failureOf(store.write(FileId.make("0123abcd"), bytesOf(6_000_000)))
     s3.refuse = () => null
     s3.began = () => new Date()
     expect(s3.open().length).toBe(2)
@@ -134,8 +134,8 @@ describe("a bucket of files", () => {
   it("lists more than one page, and only files of its prefix", async () => {
     const store = S3FileStore.make({ ...bucket(), pageKeys: 3 })
     const other = S3FileStore.make({ ...bucket(), prefix: "other/" })
-    await run(other.write(FileId.make(), bytesOf(1)))
-    const ids = Array.from({ length: 10 }, () => FileId.make())
+    await run(other.write(FileId.make("0123abcd"), bytesOf(1)))
+    const ids = Array.from({ length: 10 }, () => FileId.make("0123abcd"))
     await run(Effect.forEach(ids, (id) => store.write(id, bytesOf(1)), { concurrency: 16, discard: true }))
     const listed = Array.from(await run(Stream.runCollect(store.list)), ({ id }) => id)
     expect(listed.toSorted()).toEqual(ids.toSorted())
@@ -143,6 +143,6 @@ describe("a bucket of files", () => {
 
   it("that cannot be reached is unavailable", async () => {
     const store = S3FileStore.make({ ...bucket(), endpoint: "http://127.0.0.1:9" })
-    expect((await failureOf(Stream.runDrain(store.read(FileId.make())))).reason).toBe("unavailable")
+    expect((await failureOf(Stream.runDrain(store.read(FileId.make("0123abcd"))))).reason).toBe("unavailable")
   })
 })

@@ -13,6 +13,7 @@ import { Flags } from "#actors/ports/Flags.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { type FileRecord, FileRecords } from "#src/features/files/ports/FileRecords.ts"
+import * as OwnIds from "#src/features/files/ports/OwnIds.ts"
 import { FileStore } from "#src/features/files/ports/FileStore.ts"
 import * as FileId from "#src/features/files/ports/fileId.ts"
 import * as LocalFileStore from "#src/features/files/stores/LocalFileStore.ts"
@@ -49,16 +50,17 @@ const world = Effect.fnUntraced(function*(isShared: boolean, given?: string) {
   const rounds = new Map<string, number>()
   const probe = { round: (loop: string) => void rounds.set(loop, (rounds.get(loop) ?? 0) + 1), ended: () => undefined }
   const context = yield* Effect.provideService(Layer.build(Sweep.layer(isShared).pipe(
+    Layer.provideMerge(OwnIds.layer),
     Layer.provideMerge(Layer.mergeAll(flags, LocalPlacement.layer, LocalFileStore.layer({ directory: place, reserveBytes: 0 }), Layer.sync(FileRecords, MemoryFiles.records), MemoryStores.documents))
   )), Supervisor.Probe, probe)
   const sweeps = ["sweep/files", "sweep/file bytes"]
   yield* until(Effect.sync(() => sweeps.every((loop) => (rounds.get(loop) ?? 0) > 0)))
-  const run = <A, E>(effect: Effect.Effect<A, E, Flags | FileRecords | FileStore | DocumentStore>) => Effect.provideContext(effect, context)
+  const run = <A, E>(effect: Effect.Effect<A, E, Flags | FileRecords | FileStore | OwnIds.OwnIds | DocumentStore>) => Effect.provideContext(effect, context)
   /** Moves the clock, and sweeps then: the loops would sleep from whenever their work on the real disk ends. */
   const advance = (duration: Duration.Input) => TestClock.adjust(duration).pipe(Effect.andThen(run(Sweep.expired)), Effect.andThen(run(Sweep.leftovers)))
   /** Writes a file whose bytes are as old as the clock says; null: a record is never made. */
   const file = Effect.fnUntraced(function*(expiresAt: number | null | "none") {
-    const id = FileId.make()
+    const id = FileId.make((yield* run(Effect.flatMap(OwnIds.OwnIds, ({ own }) => own))).mark)
     yield* run(Effect.flatMap(FileStore, (store) => store.write(id, Stream.make(Buffer.from("abc")))))
     const now = (yield* Clock.currentTimeMillis) / 1000
     fs.utimesSync(path.join(place, id), now, now)
@@ -97,7 +99,7 @@ describe("the sweep of files", () => {
       const start = yield* Clock.currentTimeMillis
       const { advance, file, has, place, status } = yield* world(isShared)
       const [orphan, kept] = [yield* file("none"), yield* file(null)]
-      const dead = path.join(place, "incoming", `${FileId.make()}.1.1`)
+      const dead = path.join(place, "incoming", `${FileId.make("0123abcd")}.1.1`)
       const foreign = path.join(place, "notes.txt")
       for (const each of [dead, foreign]) {
         fs.writeFileSync(each, "half")
@@ -110,17 +112,18 @@ describe("the sweep of files", () => {
       assert.deepStrictEqual([has(kept), fs.existsSync(foreign), yield* status(kept)], [true, true, "processed"])
     }).pipe(Effect.scoped))
 
-    it.effect(`${isShared ? "one node for all" : "each node"}: other records over the same directory leave the bytes that were there before them`, () => Effect.gen(function*() {
+    it.effect(`${isShared ? "one node for all" : "each node"}: other records over the same directory leave the bytes that were there before them, and those of the others`, () => Effect.gen(function*() {
       yield* TestClock.adjust("1000 days")
       const place = yield* directory
       const before = yield* world(isShared, place)
       const kept = yield* before.file(null)
       yield* before.advance("1 day")
       const after = yield* world(isShared, place)
-      const orphan = yield* after.file("none")
+      const [theirs, ours] = [yield* before.file(null), yield* after.file(null)]
+      const orphans = [yield* before.file("none"), yield* after.file("none")]
       yield* TestClock.adjust("1 day")
-      yield* after.advance(Sweep.EVERY_MS)
-      assert.deepStrictEqual([after.has(kept), after.has(orphan)], [true, false])
+      for (const each of [after, before]) yield* each.advance(Sweep.EVERY_MS)
+      assert.deepStrictEqual([kept, theirs, ours, ...orphans].map(after.has), [true, true, true, false, false])
     }).pipe(Effect.scoped))
   }
 })

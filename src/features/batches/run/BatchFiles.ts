@@ -5,7 +5,9 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { BatchRecord } from "#schemas/batches/Batch.ts"
 import { FileRecords } from "#src/features/files/ports/FileRecords.ts"
+import * as FileId from "#src/features/files/ports/fileId.ts"
 import { FileStore } from "#src/features/files/ports/FileStore.ts"
+import { OwnIds } from "#src/features/files/ports/OwnIds.ts"
 import { BatchStore } from "#src/features/batches/ports/BatchStore.ts"
 
 /** Bytes of answers that are read at once; a longer answer is read alone. */
@@ -15,12 +17,14 @@ const PAGE_LINES = 500
 
 const kinds = { output: false, error: true } as const
 
-export const fileIdOf = (batchId: string, kind: keyof typeof kinds): string => `file-${createHash("sha256").update(`${batchId}:${kind}`).digest("hex").slice(0, 32)}`
+export const fileIdOf = (mark: string, batchId: string, kind: keyof typeof kinds): string =>
+  FileId.of(mark, createHash("sha256").update(`${batchId}:${kind}`).digest("hex"))
 
 export const make = Effect.gen(function*() {
   const bytes = yield* FileStore
   const files = yield* FileRecords
   const store = yield* BatchStore
+  const ownIds = yield* OwnIds
 
   /** The answers up to the line `last`; the next page is read while one is written. */
   const contentOf = (id: string, failed: boolean, last: number) => Stream.paginate({ after: 0, lines: PAGE_LINES }, ({ after, lines }) =>
@@ -31,7 +35,7 @@ export const make = Effect.gen(function*() {
 
   /** Its id; null: no line ended so. */
   const writeOne = Effect.fnUntraced(function*(record: BatchRecord, kind: keyof typeof kinds) {
-    const fileId = fileIdOf(record.id, kind)
+    const fileId = fileIdOf((yield* ownIds.own).mark, record.id, kind)
     if ((yield* files.find(fileId, "all")) !== null) return fileId
     const last = yield* store.lastAnswer(record.id, kinds[kind])
     if (last === null) return null
