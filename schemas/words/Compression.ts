@@ -1,4 +1,5 @@
 /** The setting `compression`: how prompts are made shorter before they are sent. */
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { integer, listOf, partial, text } from "#schemas/api/fields.ts"
 
@@ -170,19 +171,17 @@ export const compressionDefaults: CompressionSettings = {
 }
 
 const isSettings = Schema.is(CompressionSettings)
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** Values over defaults; objects of settings member by member. */
 export const over = <Value extends object>(defaults: Value, stored: unknown): Value => {
-  if (!isRecord(stored)) return defaults
+  if (!Predicate.isReadonlyObject(stored)) return defaults
   const said = Object.keys(defaults).flatMap((name) => stored[name] === undefined ? [] : [[name, stored[name]]])
   return { ...defaults, ...Object.fromEntries(said) as Partial<Value> }
 }
 
 /** The settings with what a change, or a store, says of them: objects member by member. */
 export const changedBy = (before: CompressionSettings, change: unknown): CompressionSettings => {
-  const said = isRecord(change) ? change : {}
-  const aggressive = isRecord(said["aggressive"]) ? said["aggressive"] : {}
+  const said = Predicate.isReadonlyObject(change) ? change : {}
+  const aggressive = Predicate.isReadonlyObject(said["aggressive"]) ? said["aggressive"] : {}
   return {
     ...over(before, change),
     cavemanOutputMode: over(before.cavemanOutputMode, said["cavemanOutputMode"]), cavemanConfig: over(before.cavemanConfig, said["cavemanConfig"]),

@@ -2,11 +2,10 @@
  * Enum-like values are taken in any case: before a value is decoded, its words are written as its schema writes them, so that what
  * is stored and answered is the documented spelling. Made once per schema; pure.
  */
+import * as Predicate from "effect/Predicate"
 import * as SchemaAST from "effect/SchemaAST"
 
 export type Respell = (value: unknown) => unknown
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null && !Array.isArray(value)
 
 const ofWords = (words: ReadonlyArray<string>): Respell => {
   const byLower = new Map(words.map((word) => [word.toLowerCase(), word]))
@@ -22,7 +21,7 @@ const ofObject = (ast: SchemaAST.Objects): Respell | null => {
   const others = ast.indexSignatures.map(({ type }) => make(type)).find((respell) => respell !== null) ?? null
   if (named.size === 0 && others === null) return null
   return (value) => {
-    if (!isObject(value)) return value
+    if (!Predicate.isReadonlyObject(value)) return value
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, (named.get(name) ?? others)?.(member) ?? member]))
   }
 }

@@ -1,10 +1,12 @@
 /** Plain JSON as the description handles it: members that are not understood are kept. */
+import * as Predicate from "effect/Predicate"
+
 export type Json = null | boolean | number | string | ReadonlyArray<Json> | JsonObject
 export interface JsonObject {
   readonly [member: string]: Json | undefined
 }
 
-export const isObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value)
+export const isObject = (value: unknown): value is JsonObject => Predicate.isReadonlyObject(value)
 
 export const member = (value: unknown, key: string): JsonObject => {
   const found = isObject(value) ? value[key] : undefined

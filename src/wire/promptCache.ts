@@ -3,6 +3,7 @@
  * alwaysPreserveClientCache). A client of such a vendor's own format sets the marks itself; for a client of another format,
  * which cannot, the gateway marks what its next request will begin with. Pure.
  */
+import * as Predicate from "effect/Predicate"
 import type { CacheControl, Conversation, FamilyName, ContentPart, Tool, Turn } from "#schemas/wire/conversation.ts"
 import { isBlank } from "#src/wire/neutral/foreign.ts"
 import type { Json } from "#src/wire/WireFormat.ts"
@@ -103,9 +104,7 @@ export const arranged = (conversation: Conversation, { preserve, strategy }: Pro
   return strategy === "system-only" || standing + 1 >= mostMarks ? prefix : endMarked(prefix)
 }
 
-const isRecord = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
-
-const each = (list: unknown, change: (one: Json) => Json): unknown => Array.isArray(list) ? list.map((one: unknown) => isRecord(one) ? change(one) : one) : list
+const each = (list: unknown, change: (one: Json) => Json): unknown => Array.isArray(list) ? list.map((one: unknown) => Predicate.isReadonlyObject(one) ? change(one) : one) : list
 
 const without = ({ cache_control: _mark, ...rest }: Json): Json => ({
   ...rest, ...(rest["content"] === undefined ? {} : { content: each(rest["content"], without) })

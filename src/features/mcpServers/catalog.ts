@@ -1,4 +1,5 @@
 /** The tools of all servers under their offered names. Pure. */
+import * as Predicate from "effect/Predicate"
 import type { McpServer } from "./ports/McpServer.ts"
 import type { Described } from "./client/Session.ts"
 import * as ToolNames from "./toolNames.ts"
@@ -20,12 +21,10 @@ export interface LeftOut {
   readonly why: string
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** What every client and model can read: a name, and a schema of an object. */
 const whyInvalid = ({ inputSchema, name }: Described): string | null => {
   if (name === "" || name.length > 256) return "its name has no characters, or more than 256"
-  return isRecord(inputSchema) && inputSchema["type"] === "object" ? null : "its input schema is not of type object"
+  return Predicate.isReadonlyObject(inputSchema) && inputSchema["type"] === "object" ? null : "its input schema is not of type object"
 }
 
 /** The tools of one server. A name that is taken is left to the tool that had it first. */

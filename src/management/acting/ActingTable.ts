@@ -2,6 +2,7 @@
  * Tables of what a client may store: every field of every record and every setting, and whether it acts. A feature lists its own
  * (`acting.ts`); the management API refuses by them, GET /api/system/capabilities shows them, docs/known-limits.md is made from them.
  */
+import * as Predicate from "effect/Predicate"
 import type * as Schema from "effect/Schema"
 import type { Row, Rows } from "#schemas/acting/row.ts"
 
@@ -25,11 +26,9 @@ export interface Inert {
   readonly row: Extract<Row, { readonly acts: false }>
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** Null, an empty text, an empty list and an empty object all say nothing. */
 const isEmpty = (value: unknown): boolean =>
-  value === null || value === "" || (Array.isArray(value) && value.length === 0) || (isObject(value) && Object.keys(value).length === 0)
+  value === null || value === "" || (Array.isArray(value) && value.length === 0) || (Predicate.isReadonlyObject(value) && Object.keys(value).length === 0)
 
 /** Whether a value asks for nothing beyond what happens anyway. */
 const isNeutral = (value: unknown, neutral: Schema.Json): boolean =>
@@ -38,7 +37,7 @@ const isNeutral = (value: unknown, neutral: Schema.Json): boolean =>
 const at = (value: unknown, path: ReadonlyArray<string>, walked: ReadonlyArray<string>, found: (value: unknown, field: string) => void): void => {
   const [name, ...rest] = path
   if (name === undefined) return found(value, walked.join("."))
-  if (!isObject(value)) return
+  if (!Predicate.isReadonlyObject(value)) return
   for (const key of name === "*" ? Object.keys(value) : [name]) {
     if (value[key] !== undefined) at(value[key], rest, [...walked, key], found)
   }

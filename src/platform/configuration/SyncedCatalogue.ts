@@ -1,13 +1,12 @@
 /** What was read from public lists, as a snapshot has it: the entries are read from the store only when one of them has another revision. */
 import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import type { DocumentStore } from "#actors/ports/Stores.ts"
 import * as SyncedModels from "#schemas/catalogue/SyncedModels.ts"
 
 const readState = Schema.decodeUnknownOption(SyncedModels.State)
 const readFacts = Schema.decodeUnknownOption(SyncedModels.ModelFacts)
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null && !Array.isArray(value)
 
 const revisionsOf = (states: ReadonlyMap<string, unknown>): ReadonlyMap<string, string> => new Map(Array.from(states).flatMap(([key, stored]) => {
   const state = readState(stored)
@@ -35,7 +34,7 @@ export const make = (documents: Pick<DocumentStore["Service"], "get" | "list">, 
     const all = new Map<string, unknown>()
     for (const key of weakestFirst(revisions.keys(), subject, order)) {
       const stored = yield* documents.get(SyncedModels.entriesKind, key)
-      if (isRecord(stored)) for (const [model, entry] of Object.entries(stored)) all.set(model, entry)
+      if (Predicate.isReadonlyObject(stored)) for (const [model, entry] of Object.entries(stored)) all.set(model, entry)
     }
     return all
   })

@@ -1,5 +1,6 @@
 /** A combo's complete configuration: built-in defaults, settings.comboDefaults, provider overrides, the combo itself. Pure. */
 import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { type Combo, ComboConfig } from "#schemas/records/Combo.ts"
 
@@ -56,11 +57,9 @@ const readers = Object.entries(ComboConfig.fields).map(([key, field]) => {
   return { key, read: (value: unknown) => Option.getOrUndefined(decode({ [key]: value }))?.[key] }
 })
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** The legal keys of a stored layer: settings may hold anything, and one bad key must not undo the others. */
 export const readLayer = (value: unknown): ComboConfig => {
-  if (!isObject(value)) return {}
+  if (!Predicate.isReadonlyObject(value)) return {}
   const layer: Record<string, unknown> = {}
   for (const { key, read } of readers) {
     if (!Object.hasOwn(value, key)) continue
@@ -100,7 +99,7 @@ export type Of = { readonly provider: string; readonly providerAlias: string } |
 /** Some provider has settings of its own. */
 export const hasOverrides = (settings: ReadonlyMap<string, unknown>): boolean => {
   const given = settings.get("providerOverrides")
-  return isObject(given) && Object.keys(given).length > 0
+  return Predicate.isReadonlyObject(given) && Object.keys(given).length > 0
 }
 
 /** The cascade over one configuration snapshot's settings; make one per snapshot. */
@@ -108,7 +107,7 @@ export const makeConfigs = (settings: ReadonlyMap<string, unknown>): (combo: Com
   const sticky = readLayer({ stickyRoundRobinLimit: settings.get("stickyRoundRobinLimit") })
   const defaults = overlay(sticky, readLayer(settings.get("comboDefaults")))
   const given = settings.get("providerOverrides")
-  const overrides = new Map(isObject(given) ? Object.entries(given).map(([name, layer]) => [name, readLayer(layer)] as const) : [])
+  const overrides = new Map(Predicate.isReadonlyObject(given) ? Object.entries(given).map(([name, layer]) => [name, readLayer(layer)] as const) : [])
   const remembered = new WeakMap<Combo, Map<string, CompleteConfig>>()
 
   return (combo, of = null) => {

@@ -11,8 +11,6 @@ const DEFAULT_DIMENSIONS = 256
 const MAX_DIMENSIONS = 3072
 const MAX_INPUTS = 2048
 
-const isRecord = (value: unknown): value is Body => Predicate.isObject(value) && !Array.isArray(value)
-
 const itemKeys = ["text", "image", "audio", "video", "pdf", "content"]
 
 /** One vendor's items (https://jina.ai/embeddings): a member named by its modality, or several of them as `content`. */
@@ -20,7 +18,7 @@ const itemOf = (item: Body, i: number): string => {
   const [key, ...more] = Object.keys(item)
   if (key === undefined || more.length > 0 || !itemKeys.includes(key)) throw new Bad(`Invalid 'input[${i}]': expected one of ${itemKeys.join(", ")}.`, "input")
   const value = item[key]
-  if (key === "content" && Array.isArray(value) && value.every(isRecord)) return value.map(itemOf).join("\n")
+  if (key === "content" && Array.isArray(value) && value.every(Predicate.isReadonlyObject)) return value.map(itemOf).join("\n")
   if (typeof value !== "string" || value === "") throw invalidType(`input[${i}].${key}`, "a string", value)
   return value
 }
@@ -33,7 +31,7 @@ const readInputs = (input: unknown): ReadonlyArray<string> => {
     throw new Bad(`Invalid 'input': expected an array with 1 to ${MAX_INPUTS} entries, but got ${input.length} instead.`, "input")
   }
   if (input.every(Predicate.isString)) return input
-  if (input.every(isRecord)) return input.map(itemOf)
+  if (input.every(Predicate.isReadonlyObject)) return input.map(itemOf)
   // Token arrays: one text of numbers, or several.
   if (input.every(Predicate.isNumber)) return [input.join(" ")]
   return input.map((one: unknown, i) => {

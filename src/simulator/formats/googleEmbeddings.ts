@@ -7,8 +7,6 @@ import { googleStreamError, renderGoogleError } from "./errors.ts"
 import type { Body, SimulatedCall, Format } from "./Format.ts"
 
 const DEFAULT_DIMENSIONS = 3072
-const isRecord = (value: unknown): value is Body => Predicate.isObject(value) && !Array.isArray(value)
-
 const addressOf = (path: string) => {
   const match = /^\/(?:v1beta|v1\/projects\/[^/]+\/locations\/[^/]+\/publishers\/google)\/models\/([^/:]+):(batchEmbedContents|predict)$/.exec(path)
   return match === null ? null : { model: decodeURIComponent(match[1] as string), method: match[2] as "batchEmbedContents" | "predict" }
@@ -20,7 +18,7 @@ const only = (record: Body, at: string, names: ReadonlyArray<string>): void => {
 
 const listAt = (body: Body, name: string): ReadonlyArray<Body> => {
   const list: unknown = body[name]
-  if (!Array.isArray(list) || list.length === 0 || !list.every(isRecord)) throw new Bad(`'${name}' must be a non-empty list of objects.`, name)
+  if (!Array.isArray(list) || list.length === 0 || !list.every(Predicate.isReadonlyObject)) throw new Bad(`'${name}' must be a non-empty list of objects.`, name)
   return list
 }
 
@@ -33,26 +31,26 @@ const textOf = (text: unknown, at: string): string => {
 const content = (request: Body, at: string, model: string) => {
   only(request, at, ["model", "content", "taskType", "title", "outputDimensionality"])
   if (request["model"] !== `models/${model}`) throw new Bad(`'${at}.model' must be models/${model}.`, `${at}.model`)
-  const parts = isRecord(request["content"]) ? request["content"]["parts"] : null
+  const parts = Predicate.isReadonlyObject(request["content"]) ? request["content"]["parts"] : null
   const said = Array.isArray(parts) && parts.length > 0 ? parts as ReadonlyArray<unknown> : [null]
   return { text: said.map((part, i) => partOf(part, `${at}.content.parts[${i}]`)).join("\n"), dimensions: request["outputDimensionality"] }
 }
 
 /** Text, or bytes with their type; all parts of a content make one vector. */
 const partOf = (part: unknown, at: string): string => {
-  const blob = isRecord(part) ? part["inlineData"] : undefined
-  if (!isRecord(part) || blob === undefined) return textOf(isRecord(part) ? part["text"] : null, `${at}.text`)
+  const blob = Predicate.isReadonlyObject(part) ? part["inlineData"] : undefined
+  if (!Predicate.isReadonlyObject(part) || blob === undefined) return textOf(Predicate.isReadonlyObject(part) ? part["text"] : null, `${at}.text`)
   only(part, at, ["inlineData"])
-  if (!isRecord(blob) || typeof blob["mimeType"] !== "string") throw new Bad(`'${at}.inlineData.mimeType' must be a text.`, at)
+  if (!Predicate.isReadonlyObject(blob) || typeof blob["mimeType"] !== "string") throw new Bad(`'${at}.inlineData.mimeType' must be a text.`, at)
   return textOf(blob["data"], `${at}.inlineData.data`)
 }
 
 /** An instance of the multimodal model: a text, an image or a video. */
 const multimodalOf = (instance: Body, at: string): string => {
   only(instance, at, ["text", "image", "video"])
-  const kind = isRecord(instance["image"]) ? "image" : isRecord(instance["video"]) ? "video" : null
+  const kind = Predicate.isReadonlyObject(instance["image"]) ? "image" : Predicate.isReadonlyObject(instance["video"]) ? "video" : null
   const medium = kind === null ? undefined : instance[kind]
-  if (!isRecord(medium)) return textOf(instance["text"], `${at}.text`)
+  if (!Predicate.isReadonlyObject(medium)) return textOf(instance["text"], `${at}.text`)
   only(medium, at, ["bytesBase64Encoded", "mimeType", "gcsUri"])
   return `${kind}:${textOf(medium["bytesBase64Encoded"], `${at}.bytesBase64Encoded`)}`
 }
@@ -79,7 +77,7 @@ const read = strictly((body, { path }): SimulatedCall => {
       only(one, `instances[${i}]`, ["content", "task_type", "title"])
       return textOf(one["content"], `instances[${i}].content`)
     })
-    dimensions = isRecord(body["parameters"]) ? body["parameters"][isMultimodal(model) ? "dimension" : "outputDimensionality"] : undefined
+    dimensions = Predicate.isReadonlyObject(body["parameters"]) ? body["parameters"][isMultimodal(model) ? "dimension" : "outputDimensionality"] : undefined
   }
   return {
     model, stream: false, n: 1, includeUsage: false, maxTokens: null, stop: [], lastUserText: "", toolResult: null, tools: [], toolChoice: "none", json: null,

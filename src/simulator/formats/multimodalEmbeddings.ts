@@ -12,8 +12,6 @@ import { oneShotCall } from "./oneShotCall.ts"
 
 const defaultDimensions = 8
 
-const isRecord = (value: unknown): value is Body => Predicate.isObject(value) && !Array.isArray(value)
-
 /** A data URI or an https URL. */
 const mediaOf = (value: unknown, at: string): string => {
   if (typeof value !== "string" || !/^(?:data:[\w.+-]+\/[\w.+-]+;base64,[A-Za-z0-9+/]+={0,2}|https:\/\/\S+)$/.test(value)) throw new Bad(`'${at}' must be a data URI or an https URL.`, at)
@@ -26,8 +24,8 @@ const only = (body: Body, at: string, names: ReadonlyArray<string>): void => {
 
 /** The text that stands for a part; `kinds` reads each kind. */
 const partOf = (part: unknown, at: string, kinds: Readonly<Record<string, (part: Body) => string>>): string => {
-  const read = isRecord(part) && typeof part["type"] === "string" ? kinds[part["type"]] : undefined
-  if (!isRecord(part) || read === undefined) throw invalidValue(`${at}.type`, isRecord(part) ? part["type"] : part, Object.keys(kinds))
+  const read = Predicate.isReadonlyObject(part) && typeof part["type"] === "string" ? kinds[part["type"]] : undefined
+  if (!Predicate.isReadonlyObject(part) || read === undefined) throw invalidValue(`${at}.type`, Predicate.isReadonlyObject(part) ? part["type"] : part, Object.keys(kinds))
   return read(part)
 }
 
@@ -45,14 +43,14 @@ const voyageParts: Readonly<Record<string, (part: Body) => string>> = {
 
 const cohereParts: Readonly<Record<string, (part: Body) => string>> = {
   text: textOf,
-  image_url: (part) => mediaOf(isRecord(part["image_url"]) ? part["image_url"]["url"] : undefined, "image_url.url")
+  image_url: (part) => mediaOf(Predicate.isReadonlyObject(part["image_url"]) ? part["image_url"]["url"] : undefined, "image_url.url")
 }
 
 const inputsOf = (inputs: unknown, kinds: Readonly<Record<string, (part: Body) => string>>): ReadonlyArray<string> => {
   if (inputs === undefined) throw missing("inputs")
   if (!Array.isArray(inputs) || inputs.length === 0) throw invalidType("inputs", "a list of inputs", inputs)
   return (inputs as ReadonlyArray<unknown>).map((input, i) => {
-    const content: unknown = isRecord(input) ? input["content"] : null
+    const content: unknown = Predicate.isReadonlyObject(input) ? input["content"] : null
     if (!Array.isArray(content) || content.length === 0) throw new Bad(`'inputs[${i}].content' must be a non-empty list.`, "inputs")
     return (content as ReadonlyArray<unknown>).map((part) => partOf(part, `inputs[${i}]`, kinds)).join("\n")
   })

@@ -1,8 +1,7 @@
 /** Small total readers over parsed JSON of unknown shape. */
 import * as Predicate from "effect/Predicate"
 
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  Predicate.isObject(value) && !Array.isArray(value)
+export const isRecord = (value: unknown): value is Record<string, unknown> => Predicate.isObject(value)
 
 /** Parses a JSON object; null for anything else, malformed included. */
 export const parseRecord = (text: string): Record<string, unknown> | null => {

@@ -1,5 +1,6 @@
 /** Tells by the shape of a frame in which dialect it is written, and has it answered there. */
 import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
 import type * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type * as Refusal from "#schemas/api/Refusal.ts"
 import { A2aOptions } from "#src/features/a2a/A2aOptions.ts"
@@ -18,8 +19,6 @@ const parsed = (text: string): { readonly value: unknown } | null => {
     return null
   }
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value)
 
 const idOf = (frame: Record<string, unknown>): Frames.Id => {
   const { id } = frame
@@ -55,7 +54,7 @@ export const make = Effect.gen(function*() {
     const read = parsed(text)
     if (read === null) return refused(null, Frames.codes.parse, "The body is not JSON.")
     const frame = read.value
-    if (!isRecord(frame)) return refused(null, Frames.codes.invalidRequest, "The body is one JSON-RPC request: an object.")
+    if (!Predicate.isReadonlyObject(frame)) return refused(null, Frames.codes.invalidRequest, "The body is one JSON-RPC request: an object.")
     const id = idOf(frame)
     const { jsonrpc, method, params } = frame
     if (jsonrpc !== "2.0" || typeof method !== "string" || method === "") return refused(id, Frames.codes.invalidRequest, "A request has jsonrpc \"2.0\" and a method.")

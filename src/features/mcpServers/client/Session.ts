@@ -1,5 +1,6 @@
 /** A session with one server: the handshake, its tools, and calls of them. It ends with its scope. */
 import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
 import type * as Scope from "effect/Scope"
 import type { Upstream } from "#actors/request/ports/Upstream.ts"
 import type { HttpAddress, McpAddress, StdioAddress } from "#src/features/mcpServers/ports/McpServer.ts"
@@ -40,7 +41,6 @@ export interface Session {
   readonly lost: Effect.Effect<never, McpFailure>
 }
 
-const isRecord = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
 const textOf = (value: unknown): string => typeof value === "string" ? value.slice(0, 200) : ""
 const isHttp = (address: McpAddress): address is HttpAddress => "url" in address
 
@@ -70,8 +70,8 @@ export const open = (
   const asked = { timeoutMs: SETUP_MS }
 
   const hello = yield* peer.request("initialize", { protocolVersion: versions[0], capabilities: {}, clientInfo: { name: "gateway", version } }, asked)
-  const chosen = isRecord(hello) ? hello["protocolVersion"] : undefined
-  if (!isRecord(hello) || !versions.some((known) => known === chosen)) {
+  const chosen = Predicate.isReadonlyObject(hello) ? hello["protocolVersion"] : undefined
+  if (!Predicate.isReadonlyObject(hello) || !versions.some((known) => known === chosen)) {
     return yield* Effect.fail(failure("protocol", `The server speaks version '${textOf(chosen)}' of the protocol; known are ${versions.join(", ")}`))
   }
   transport.agreed(String(chosen))
@@ -79,13 +79,13 @@ export const open = (
   yield* Effect.timeoutOrElse(peer.notify("notifications/initialized"), {
     duration: SETUP_MS, orElse: () => Effect.fail(failure("timeout", `The server did not take its start within ${SETUP_MS} ms`))
   })
-  const info = isRecord(hello["serverInfo"]) ? hello["serverInfo"] : {}
+  const info = Predicate.isReadonlyObject(hello["serverInfo"]) ? hello["serverInfo"] : {}
 
   const page = (cursor: string | null, known: ReadonlyArray<Described>, left: number): Effect.Effect<ReadonlyArray<Described>, McpFailure> => Effect.gen(function*() {
     const answer = yield* peer.request("tools/list", cursor === null ? {} : { cursor }, asked)
-    const listed = isRecord(answer) ? answer["tools"] : undefined
-    if (!isRecord(answer) || !Array.isArray(listed)) return yield* Effect.fail(failure("protocol", "The server's list of tools is none"))
-    const all = [...known, ...listed.filter((tool): tool is Described => isRecord(tool) && typeof tool["name"] === "string")]
+    const listed = Predicate.isReadonlyObject(answer) ? answer["tools"] : undefined
+    if (!Predicate.isReadonlyObject(answer) || !Array.isArray(listed)) return yield* Effect.fail(failure("protocol", "The server's list of tools is none"))
+    const all = [...known, ...listed.filter((tool): tool is Described => Predicate.isReadonlyObject(tool) && typeof tool["name"] === "string")]
     const next = answer["nextCursor"]
     return typeof next !== "string" || left === 0 || all.length >= TOOLS_MAX ? all.slice(0, TOOLS_MAX) : yield* page(next, all, left - 1)
   })
@@ -93,9 +93,9 @@ export const open = (
   return {
     protocolVersion: String(chosen),
     server: { name: textOf(info["name"]), version: textOf(info["version"]) },
-    tools: Effect.suspend(() => isRecord(hello["capabilities"]) && hello["capabilities"]["tools"] === undefined ? Effect.succeed([]) : page(null, [], PAGES_MAX)),
+    tools: Effect.suspend(() => Predicate.isReadonlyObject(hello["capabilities"]) && hello["capabilities"]["tools"] === undefined ? Effect.succeed([]) : page(null, [], PAGES_MAX)),
     call: (name, args, how) => Effect.flatMap(peer.request("tools/call", { name, arguments: args }, how), (result) =>
-      isRecord(result) ? Effect.succeed(result) : Effect.fail(failure("protocol", "The server's result is none"))),
+      Predicate.isReadonlyObject(result) ? Effect.succeed(result) : Effect.fail(failure("protocol", "The server's result is none"))),
     listen: transport.listen,
     lost: transport.lost
   }

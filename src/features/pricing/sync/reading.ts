@@ -1,4 +1,5 @@
 /** What is read from a public list of models: entries one by one, and why others were left out. Pure. */
+import * as Predicate from "effect/Predicate"
 import type { ModelFacts } from "#schemas/catalogue/SyncedModels.ts"
 import type { Price } from "#schemas/Provider.ts"
 
@@ -14,7 +15,7 @@ export const WARNINGS_MAX = 50
 
 const NAME_MAX = 240
 
-export const isDoc = (value: unknown): value is Doc => typeof value === "object" && value !== null && !Array.isArray(value)
+export const isDoc = (value: unknown): value is Doc => Predicate.isReadonlyObject(value)
 
 /** A member of the object itself. */
 export const own = (doc: Doc, name: string): unknown => Object.hasOwn(doc, name) ? doc[name] : undefined

@@ -1,5 +1,6 @@
 /** The effective settings of the three mechanisms from what is stored; a stored value that no longer fits its schema is passed over. */
 import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import type * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
@@ -22,15 +23,13 @@ const readLockout = Schema.decodeUnknownOption(ModelLockoutChange)
 const readLimits = Schema.decodeUnknownOption(ConcurrencyLimits)
 
 type Json = Readonly<Record<string, unknown>>
-const isRecord = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** Deep merge of JSON objects: arrays and scalars replace, and a null where an object stood removes it. */
 export const merge = (base: Json, change: Json): Json => {
   const out: Record<string, unknown> = { ...base }
   for (const [name, value] of Object.entries(change)) {
     const known = out[name]
-    if (isRecord(value)) out[name] = merge(isRecord(known) ? known : {}, value)
-    else if (value === null && (isRecord(known) || known === undefined)) delete out[name]
+    if (Predicate.isReadonlyObject(value)) out[name] = merge(Predicate.isReadonlyObject(known) ? known : {}, value)
+    else if (value === null && (Predicate.isReadonlyObject(known) || known === undefined)) delete out[name]
     else out[name] = value
   }
   return out

@@ -1,4 +1,5 @@
 /** Turns of a conversation in which the gateway runs tools. Pure. */
+import * as Predicate from "effect/Predicate"
 import type { Answer, ContentPart, Conversation, FunctionTool, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import * as Instructions from "#actors/ensemble/instructions.ts"
 import { compileGlob } from "#src/routing/models/glob.ts"
@@ -10,8 +11,6 @@ type Json = Readonly<Record<string, unknown>>
 export const RESULT_MAX = 100_000
 const PATTERNS_MAX = 50
 
-const isRecord = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** Does the header ask for a tool? `*` and `all` ask for every one; else names of servers, or patterns of tools, between commas. */
 export const asking = (header: string): (name: string) => boolean => {
   const patterns = header.split(",").map((word) => word.trim()).filter((word) => word !== "").slice(0, PATTERNS_MAX)
@@ -22,7 +21,7 @@ export const asking = (header: string): (name: string) => boolean => {
 
 export const functionOf = ({ described, name }: ServerTool): FunctionTool => {
   const { description, inputSchema } = described
-  return { kind: "function", name, description: typeof description === "string" ? description : null, parameters: isRecord(inputSchema) ? inputSchema : null, strict: null, cache: null }
+  return { kind: "function", name, description: typeof description === "string" ? description : null, parameters: Predicate.isReadonlyObject(inputSchema) ? inputSchema : null, strict: null, cache: null }
 }
 
 /** The calls of an answer: those that the gateway runs, and whether there are others. */
@@ -41,17 +40,17 @@ export const withoutOwn = (answer: Answer, own: ReadonlySet<string>): Answer => 
 export const argumentsOf = ({ arguments: text }: ToolCallPart): Json | null => {
   try {
     const value: unknown = text.trim() === "" ? {} : JSON.parse(text)
-    return isRecord(value) ? value : null
+    return Predicate.isReadonlyObject(value) ? value : null
   } catch {
     return null
   }
 }
 
 const spoken = (block: unknown): string => {
-  if (!isRecord(block)) return ""
+  if (!Predicate.isReadonlyObject(block)) return ""
   const { resource, type } = block
   if (type === "text" && typeof block["text"] === "string") return block["text"]
-  if (type === "resource" && isRecord(resource) && typeof resource["text"] === "string") return resource["text"]
+  if (type === "resource" && Predicate.isReadonlyObject(resource) && typeof resource["text"] === "string") return resource["text"]
   if (type === "resource_link" && typeof block["uri"] === "string") return `[resource ${block["uri"]}]`
   return `[${String(type)} that cannot be shown]`
 }

@@ -13,8 +13,6 @@ import { oneShotCall } from "#src/simulator/formats/oneShotCall.ts"
 import * as Jobs from "./jobs.ts"
 import { markOf, videoOf } from "./mp4.ts"
 
-const isRecord = (value: unknown): value is Body => Predicate.isObject(value) && !Array.isArray(value)
-
 const json = (value: unknown): Reply => ({ type: "application/json", pieces: [Buffer.from(JSON.stringify(value))] })
 
 const only = (record: Body, at: string, names: ReadonlyArray<string>): void => {
@@ -24,7 +22,7 @@ const only = (record: Body, at: string, names: ReadonlyArray<string>): void => {
 const instanceIn = (body: Body, names: ReadonlyArray<string>): Body => {
   only(body, "", ["instances", "parameters"])
   const { instances } = body
-  if (!Array.isArray(instances) || instances.length !== 1 || !isRecord(instances[0])) throw new Bad("'instances' must be a list with one object.", "instances")
+  if (!Array.isArray(instances) || instances.length !== 1 || !Predicate.isReadonlyObject(instances[0])) throw new Bad("'instances' must be a list with one object.", "instances")
   only(instances[0], "instances[0]", names)
   return instances[0]
 }
@@ -36,7 +34,7 @@ const promptIn = ({ prompt }: Body): string => {
 
 const parametersIn = (body: Body, names: ReadonlyArray<string>): Body => {
   const { parameters = {} } = body
-  if (!isRecord(parameters)) throw new Bad("'parameters' must be an object.", "parameters")
+  if (!Predicate.isReadonlyObject(parameters)) throw new Bad("'parameters' must be an object.", "parameters")
   only(parameters, "parameters", names)
   return parameters
 }
@@ -103,7 +101,7 @@ const started = (body: Body, model: string): SimulatedCall => {
   const prompt = promptIn(instance)
   const { image } = instance
   if (image !== undefined) {
-    if (!isRecord(image) || !Predicate.isString(image["bytesBase64Encoded"]) || !Predicate.isString(image["mimeType"])) throw new Bad("'instances[0].image' must have bytesBase64Encoded and mimeType.", "image")
+    if (!Predicate.isReadonlyObject(image) || !Predicate.isString(image["bytesBase64Encoded"]) || !Predicate.isString(image["mimeType"])) throw new Bad("'instances[0].image' must have bytesBase64Encoded and mimeType.", "image")
     only(image, "instances[0].image", ["bytesBase64Encoded", "mimeType"])
   }
   const { durationSeconds = 8 } = parametersIn(body, ["aspectRatio", "durationSeconds", "resolution", "negativePrompt", "seed", "personGeneration"])
