@@ -5,6 +5,7 @@ import * as Refusal from "#schemas/api/Refusal.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 import type { ControlCalls } from "#src/platform/upstream/egress/ControlCalls.ts"
 import * as SmallAnswer from "#src/platform/upstream/egress/smallAnswer.ts"
+import { parseRecord } from "#src/wire/json/json.ts"
 import { type Call, type CloudAgent, type Json, objectIn, textIn } from "./agents/CloudAgent.ts"
 
 /** Bytes of an answer that are read: a conversation of a long task is large. */
@@ -22,15 +23,7 @@ export interface AgentCalls {
 
 const failed = (message: string): Refusal.Refusal => new Refusal.Refusal(502, "server_error", "upstream_error", message)
 
-const parse = (body: string): Json | null => {
-  if (body.trim() === "") return {}
-  try {
-    const value: unknown = JSON.parse(body)
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value as Json : null
-  } catch {
-    return null
-  }
-}
+const parse = (body: string): Json | null => body.trim() === "" ? {} : parseRecord(body)
 
 /** What the vendor says of a refusal, in any of the usual places. */
 const reasonIn = (json: Json | null): string => {

@@ -4,6 +4,7 @@ import type { Upstream, UpstreamFailure } from "#actors/request/ports/Upstream.t
 import type { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 import * as SmallAnswer from "#src/platform/upstream/egress/smallAnswer.ts"
+import { parseRecord } from "#src/wire/json/json.ts"
 import { failure, type SignOnFailure } from "./SignOnFailure.ts"
 
 /** Bytes of an answer that are read. */
@@ -25,15 +26,6 @@ export interface IssuerCalls {
   readonly post: (url: string, form: Readonly<Record<string, string>>, authorization: string | null) => Effect.Effect<Answer, SignOnFailure>
 }
 
-const parse = (body: string): Json | null => {
-  try {
-    const value: unknown = JSON.parse(body)
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value as Json : null
-  } catch {
-    return null
-  }
-}
-
 const ofFailure = ({ message, reason }: UpstreamFailure): SignOnFailure => reason === "blocked-url"
   ? failure("blocked-url", `The issuer may not be called: ${message}`)
   : failure("unreachable", `The issuer cannot be reached (${reason}): ${message.slice(0, 200)}`)
@@ -45,7 +37,7 @@ export const make = (upstream: Upstream["Service"], guard: UrlGuard["Service"]):
       (handler) => upstream.dispatch({ origin: url.origin, path: url.pathname + url.search, method, headers, body: sent, timeouts, proxy: null }, handler),
       { failed: ofFailure, tooLarge: () => failure("issuer", `The issuer's answer at ${url.host} is larger than ${ANSWER_MAX} bytes`) }
     ),
-    ({ body, status }) => ({ status, json: parse(body) })
+    ({ body, status }) => ({ status, json: parseRecord(body) })
   )
 
   const checked = (target: string) => Effect.mapBoth(guard.check(target, "oidc"), {

@@ -7,6 +7,7 @@ import type { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 import type { Asker, ControlCalls } from "#src/platform/upstream/egress/ControlCalls.ts"
 import * as SmallAnswer from "#src/platform/upstream/egress/smallAnswer.ts"
+import { parseRecord } from "#src/wire/json/json.ts"
 
 /** Bytes of an answer that are read. */
 const ANSWER_MAX = 256 * 1024
@@ -60,15 +61,6 @@ const sanitize = (words: string, form: Form): string => {
   return plain.replaceAll(/eyJ[\w-]+(?:\.[\w-]*){0,2}/g, "[redacted]").replaceAll(/\p{Cc}+/gu, " ").slice(0, MESSAGE_MAX)
 }
 
-const parse = (body: string): Json | null => {
-  try {
-    const value: unknown = JSON.parse(body)
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value as Json : null
-  } catch {
-    return null
-  }
-}
-
 /** What the operator can only mend with another credential. */
 const grantRefused: ReadonlySet<string> = new Set(["invalid_grant", "access_denied", "expired_token", "bad_refresh_token", "incorrect_device_code"])
 /** What passes. */
@@ -116,7 +108,7 @@ export const make = (calls: ControlCalls, guard: UrlGuard["Service"]): TokenEndp
       message: `The token endpoint is refused: ${blocked.message}`
     }))
     const answer = yield* send(new URL(target), new URLSearchParams(form).toString(), asker)
-    const json = parse(answer.body)
+    const json = parseRecord(answer.body)
     const refused = refusal(answer.status, json, form)
     if (refused !== null) return yield* refused
     return json ?? (yield* protocol("The token endpoint's answer is no JSON object"))
