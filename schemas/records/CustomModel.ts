@@ -19,7 +19,7 @@ export const CustomModel = Schema.Struct({
   isHidden: Schema.Boolean,
   supportedInputTypes: Schema.Array(Schema.String),
   upstreamHeaders: Schema.Record(Schema.String, Schema.String),
-  /** Fields stored and returned before they act: normalizeToolCallId, compatByProtocol, generationConfig ... */
+  /** normalizeToolCallId, preserveOpenAIDeveloperRole, compatByProtocol and generationConfig (`schemas/words/ModelFormats.ts`), and the upstream's own id. */
   extra: Schema.Record(Schema.String, Schema.Json),
   createdAt: Schema.String,
   updatedAt: Schema.String

@@ -3,6 +3,7 @@ import * as Redacted from "effect/Redacted"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { Provider, ProviderAuth } from "#schemas/Provider.ts"
+import type { FamilyName } from "#schemas/wire/conversation.ts"
 import { isExchanged, kindOf, projectOf } from "./credentialKind.ts"
 
 export interface UpstreamEndpoint {
@@ -113,9 +114,22 @@ export const ofProvider = (
   return { origin: place.origin, path, headers, tokenFrom: exchanged ? (connection as Connection).id : null }
 }
 
-/** Endpoint of a provider node: OpenAI type by Bearer, Anthropic type by x-api-key. */
-export const ofNode = (node: ProviderNode, connection: Connection | null, path: string): UpstreamEndpoint | EndpointMissing => {
-  const place = locate(dataOf(connection, "baseUrl") ?? node.baseUrl, path)
+/** The credential as servers of a format want it. */
+const keyHeaders = (family: FamilyName, secret: string, isToken: boolean): ReadonlyArray<string> => {
+  if (family === "messages") return isToken ? ["authorization", `Bearer ${secret}`, ...messagesVersion] : ["x-api-key", secret, ...messagesVersion]
+  return family === "generateContent" && !isToken ? ["x-goog-api-key", secret] : ["authorization", `Bearer ${secret}`]
+}
+
+const messagesVersion = ["anthropic-version", "2023-06-01"]
+
+/**
+ * Endpoint of a provider node: OpenAI type by Bearer, Anthropic type by x-api-key. `called`: the model that is called in another format than
+ * the node's, and the format; its id fills `{model}`.
+ */
+export const ofNode = (
+  node: ProviderNode, connection: Connection | null, path: string, called: { readonly family: FamilyName; readonly model: string } | null = null
+): UpstreamEndpoint | EndpointMissing => {
+  const place = locate(dataOf(connection, "baseUrl") ?? node.baseUrl, called === null ? path : path.replaceAll("{model}", () => encodeURIComponent(called.model)))
   if ("_tag" in place) return place
   const headers = [...common]
   for (const [name, value] of Object.entries(node.customHeaders)) headers.push(name.toLowerCase(), value)
@@ -124,7 +138,8 @@ export const ofNode = (node: ProviderNode, connection: Connection | null, path: 
   const exchanged = isExchanged(kindOf(connection, null))
   const secret = exchanged ? null : credentialOf(connection)
   if (secret !== null) {
-    if (node.type === "anthropic-compatible") headers.push("x-api-key", secret, "anthropic-version", "2023-06-01")
+    if (called !== null) headers.push(...keyHeaders(called.family, secret, connection?.authType === "oauth"))
+    else if (node.type === "anthropic-compatible") headers.push("x-api-key", secret, ...messagesVersion)
     else headers.push("authorization", `Bearer ${secret}`)
   }
   return { origin: place.origin, path: place.path, headers, tokenFrom: exchanged ? (connection as Connection).id : null }

@@ -12,6 +12,8 @@ import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { Price, Provider } from "#schemas/Provider.ts"
 import type { FamilyName } from "#schemas/wire/conversation.ts"
 import { type CallFormat, isOneShot, type OneShotKind, type TargetFamily } from "#schemas/wire/formats.ts"
+import * as ModelFormats from "#src/providers/modelFormats.ts"
+import * as ConversationPlace from "#src/providers/conversationPlace.ts"
 import * as UpstreamEndpoint from "#src/providers/upstreamEndpoint.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 import * as OneShotPlaces from "#src/routing/oneShotPlaces.ts"
@@ -77,7 +79,8 @@ export const resolverView = ({ noThinkingAliases, registry, snapshot, thinkingLe
     listed: custom.source === "synced",
     upstreamId: typeof custom.extra["upstreamId"] === "string" ? custom.extra["upstreamId"] : null,
     upstreamHeaders: custom.upstreamHeaders,
-    maxOutputTokens: custom.maxOutputTokens
+    maxOutputTokens: custom.maxOutputTokens,
+    formats: ModelFormats.of(custom)
   })),
   activeProviders: activeProviders(snapshot, registry),
   simulatorCallable: snapshot.simulatorUrl !== null,
@@ -171,40 +174,37 @@ interface Place {
 const isFamily = (format: CallFormat): format is FamilyName => format !== "completions" && !isOneShot(format)
 
 /**
- * The client's own format where the provider has it (nothing is translated), else the provider's main one. A connection with
- * providerSpecificData.mainFormatOnly is always called in the main one (a server whose compatible endpoints lack something).
+ * In which format and where a conversation is sent: the model's own format, where an operator named one; else the client's where the
+ * provider has it (nothing is translated); else the provider's main one. A connection with providerSpecificData.mainFormatOnly is not
+ * called in the client's (a server whose compatible endpoints lack something).
  */
 const placeOf = (resolved: ResolvedModel, face: CallFormat, node: ProviderNode | null, connection: Connection | null): Place | null => {
-  if (node !== null) {
-    if (node.type === "anthropic-compatible") return onePath("messages", node.chatPath ?? "/messages")
-    if (node.apiType === null || node.apiType === "chat") return onePath("chat-completions", node.chatPath ?? "/chat/completions")
-    return node.apiType === "responses" ? onePath("responses", node.chatPath ?? "/responses") : null
-  }
+  const wanted = resolved.custom?.formats?.family ?? null
+  if (node !== null) return ConversationPlace.ofNode(node, wanted)
   const { row } = resolved
   if (row === null) return null
-  if (isFamily(face) && row.wireFormat !== face && connection?.providerSpecificData["mainFormatOnly"] !== true) {
+  if (wanted === null && isFamily(face) && row.wireFormat !== face && connection?.providerSpecificData["mainFormatOnly"] !== true) {
     const own = row.paths?.[face]
-    if (own !== undefined) return onePath(face, own)
+    if (own !== undefined) return ConversationPlace.onePath(face, own)
   }
-  if (row.wireFormat === "none" || row.chatPath === null) return null
-  return { family: row.wireFormat, path: row.chatPath, streamPath: row.streamPath ?? row.chatPath }
+  return ConversationPlace.ofRow(row, wanted)
 }
 
 const oneShotPlaceOf = (kind: OneShotKind, resolved: ResolvedModel, node: ProviderNode | null): Place | PublicError => {
   const place = OneShotPlaces.placeOf(kind, resolved, node)
-  return place instanceof PublicError ? place : onePath(place.family, place.path)
+  return place instanceof PublicError ? place : ConversationPlace.onePath(place.family, place.path)
 }
-
-const onePath = (family: TargetFamily, path: string): Place => ({ family, path, streamPath: path })
 
 const targetOf = (options: PlanOptions, resolved: ResolvedModel, connection: Connection | null, face: CallFormat): Target | PublicError => {
   const { snapshot } = options
   const node = resolved.node === null ? null : snapshot.nodeById.get(resolved.node.id) ?? null
   const place = isOneShot(face) ? oneShotPlaceOf(face, resolved, node) : placeOf(resolved, face, node, connection) ?? cannotChat(resolved)
   if (place instanceof PublicError) return place
+  const formats = resolved.custom?.formats ?? null
+  const called = formats === null || formats.family === null || isOneShot(face) ? null : { family: formats.family, model: resolved.model }
   const endpointAt = (path: string): UpstreamEndpoint.UpstreamEndpoint | UpstreamEndpoint.EndpointMissing =>
     node !== null
-      ? UpstreamEndpoint.ofNode(node, connection, path)
+      ? UpstreamEndpoint.ofNode(node, connection, path, called)
       : UpstreamEndpoint.ofProvider(resolved.row as Provider, connection, path, resolved.model, resolved.provider === "sim" ? snapshot.simulatorUrl : null)
   const endpoint = endpointAt(place.path)
   if ("_tag" in endpoint) return Errors.make("bad_request", endpoint.message)
@@ -213,6 +213,7 @@ const targetOf = (options: PlanOptions, resolved: ResolvedModel, connection: Con
   // A connection may name another address than its node.
   const remote = isOneShot(face) && node !== null ? OneShotPlaces.remoteRefusal(face, node, endpoint.origin, options.isOn ?? off) : null
   if (remote !== null) return remote
+  const headers = formats === null || isOneShot(face) ? undefined : ModelFormats.headersOf(formats, face)
   const capabilities = resolved.facts?.capabilities
   const payload = options.payloads === null || isOneShot(face) ? null : options.payloads({
     model: resolved.model, publicModel: shownModel(snapshot, resolved.id), family: place.family, connectionId: connection?.id ?? null
@@ -227,7 +228,7 @@ const targetOf = (options: PlanOptions, resolved: ResolvedModel, connection: Con
     origin: endpoint.origin,
     path: endpoint.path,
     streamPath: streamed.path,
-    headers: withOwn(place.family === "messages" ? withVersion(endpoint.headers) : endpoint.headers, resolved.custom?.upstreamHeaders),
+    headers: withOwn(withOwn(place.family === "messages" ? withVersion(endpoint.headers) : endpoint.headers, resolved.custom?.upstreamHeaders), headers),
     price: options.priceOf(resolved.provider, resolved.model),
     streamOptions: connection?.providerSpecificData["disableStreamOptions"] !== true,
     proxy: snapshot.egress === null ? null : snapshot.egress.of({ provider: resolved.provider, connection }).proxy,
@@ -237,6 +238,7 @@ const targetOf = (options: PlanOptions, resolved: ResolvedModel, connection: Con
     tokenFrom: endpoint.tokenFrom,
     inputModalities: resolved.facts?.inputModalities ?? null,
     bodyRules: node === null && place.family === resolved.row?.wireFormat ? resolved.row.body ?? null : null,
+    compat: isOneShot(face) ? null : ModelFormats.compatOf(formats, face, connection?.providerSpecificData["reasoningControl"]),
     payload: payload === null ? null : payload.edits,
     learns: payload === null ? null : payload.learns,
     learned: null

@@ -5,6 +5,7 @@
 import type { Identity, StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Answer, Conversation, FamilyName, FormatName, TokenUsage } from "#schemas/wire/conversation.ts"
+import type { ReasoningControl } from "#schemas/words/ModelFormats.ts"
 import type { EncoderOptions, StreamDecoder, StreamEncoder, StreamSink } from "#src/wire/stream/StreamSink.ts"
 import type * as Splice from "#src/wire/json/splice.ts"
 
@@ -30,6 +31,10 @@ export interface TargetTraits {
   readonly streamOptions: boolean
   /** What `previous_response_id` does on a target that cannot resolve it: refuse (`auto`, `keep`) or leave out (`strip`). */
   readonly previousResponseId: "auto" | "keep" | "strip"
+  /** Whether the role `developer` is sent; null or absent: to the format's own vendor. */
+  readonly developerRole?: boolean | null
+  /** Said of the connection: an effort is always sent; null or absent: by what is known of the model. */
+  readonly reasoningControl?: ReasoningControl | null
 }
 
 /** A request body for a target, with the fields (client's names) that the target cannot say and that were left out. */

@@ -5,6 +5,7 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { BodyRules, Price } from "#schemas/Provider.ts"
 import type { Effort } from "#schemas/wire/conversation.ts"
 import type { TargetFamily } from "#schemas/wire/formats.ts"
+import type { ModelCompat } from "#schemas/words/ModelFormats.ts"
 
 /** Thinking, as the requested model id states it: off (a no-thinking variant), on, or at a level. */
 export type ThinkingVariant = "off" | "on" | Effort
@@ -64,6 +65,8 @@ export interface Target {
   readonly tokenFrom?: string | null
   /** What the provider's bodies need beyond their format. */
   readonly bodyRules?: BodyRules | null
+  /** What an operator says of the model's bodies beside their format; absent or null: nothing. */
+  readonly compat?: ModelCompat | null
   /** What rules of operators change in its bodies, after all else; absent or null: nothing. */
   readonly payload?: ReadonlyArray<PayloadEdit> | null
   /** What its upstream refuses by name is left out of a second call, but these paths; absent or null: nothing is. */

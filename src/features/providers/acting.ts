@@ -36,12 +36,11 @@ export const providerData: Rows = {
   project: actsIn("src/providers/credentialKind.ts"),
   validationModelId: actsIn("src/features/providers/ConnectionTests.ts"),
   disableCooling: actsIn("src/features/resilience/local/Tables.ts"),
-  ...actIn("src/routing/plan.ts", "disableStreamOptions", "mainFormatOnly"),
+  ...actIn("src/routing/plan.ts", "disableStreamOptions", "mainFormatOnly", "reasoningControl"),
   ...actIn("src/features/quotas/preflight.ts", "use5h", "useWeekly"),
   weight: actsIn("src/routing/selection.ts"),
   accountId: actsIn("src/features/oauth/tokens/RefreshSweep.ts"),
   ...actIn("src/routing/auto/factors.ts", "plan", "tier"),
-  reasoningControl: lacks("modelQuirks"),
   cx: actsIn("src/providers/data/retrieval.json"),
   cacheTTLMs: actsIn("src/features/search/Searches.ts")
 }
@@ -65,7 +64,8 @@ const interceptionRuleRows: RowsOf<typeof InterceptionRules.Type> = {
 }
 
 const nodeRows: RowsOf<NewNode> = {
-  ...actIn("src/routing/plan.ts", "type", "prefix", "apiType", "chatPath"),
+  ...actIn("src/providers/conversationPlace.ts", "type", "apiType", "chatPath"),
+  prefix: actsIn("src/routing/plan.ts"),
   name: actsIn("src/routing/models/modelCatalog.ts"),
   ...actIn("src/providers/upstreamEndpoint.ts", "baseUrl", "customHeaders"),
   modelsPath: actsIn("src/features/providers/probe/wireCalls.ts"),
@@ -79,11 +79,9 @@ const customModelRows: RowsOf<ModelInput> = {
   ...actIn("src/routing/models/modelCatalog.ts", "modelName", "apiFormat", "supportedEndpoints", "modelType", "max_input_tokens", "max_output_tokens",
     "contextWindowOverride", "dimensions", "supportsVision", "isHidden", "supportedInputTypes"),
   source: actsIn("src/features/providers/Upstreams.ts"),
-  ...lack("modelQuirks", null, "targetFormat", "preserveOpenAIDeveloperRole"),
+  ...actIn("src/providers/modelFormats.ts", "targetFormat", "preserveOpenAIDeveloperRole", "normalizeToolCallId", "compatByProtocol", "generationConfig"),
   isFree: lacks("dashboard"),
-  normalizeToolCallId: lacks("modelQuirks", false),
-  upstreamHeaders: actsIn("src/routing/plan.ts"),
-  ...lack("modelQuirks", {}, "compatByProtocol", "generationConfig")
+  upstreamHeaders: actsIn("src/routing/plan.ts")
 }
 
 export const connection = ActingTable.make(

@@ -1,8 +1,9 @@
 /** Which keys of providerSpecificData are read for a provider: the gateway's own, and those that the provider's row names. Pure. */
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
 import { providerData } from "./acting.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Provider } from "#schemas/Provider.ts"
+import { ReasoningControl } from "#schemas/words/ModelFormats.ts"
 import { isHeaderValue } from "./nodes/nodeRecord.ts"
 
 type Data = Readonly<Record<string, Schema.Json>>
@@ -23,11 +24,15 @@ export const unread = (given: Data | undefined, row: Provider | null, stored: Da
     : Refusal.notSupportedYet(strange.map((key) => ({ field: `providerSpecificData.${key}`, message: "Nothing reads this key for this provider" })))
 }
 
+const isReasoningControl = Schema.is(Schema.NullOr(ReasoningControl))
+
 /** Longest User-Agent that is sent, characters. */
 const longestAgent = 500
 
-/** The refusal of a value that could not be sent: every call of the connection would fail. */
+/** The refusal of a value that could not be sent, or that nothing reads: every call of the connection would fail, or be another one. */
 export const unsendable = (given: Data | undefined): Refusal.Refusal | null => {
+  const control = given?.["reasoningControl"]
+  if (control !== undefined && !isReasoningControl(control)) return Refusal.invalidField("providerSpecificData.reasoningControl", "Expected chat-template, openai or null")
   const agent = given?.["customUserAgent"]
   if (agent === undefined || agent === null || (typeof agent === "string" && isHeaderValue(agent, longestAgent))) return null
   return Refusal.invalidField("providerSpecificData.customUserAgent", `Expected a text of at most ${longestAgent} printable characters`)

@@ -4,6 +4,8 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import type { UpstreamErrorBody, Usage } from "#actors/request/ports/Face.ts"
 import type { Conversation, FamilyName, FormatName } from "#schemas/wire/conversation.ts"
 import * as BodyRules from "#src/providers/bodyRules.ts"
+import * as Compat from "#src/wire/compat/compat.ts"
+import * as Preset from "#src/wire/compat/preset.ts"
 import * as Formats from "#src/wire/formats.ts"
 import * as Splice from "#src/wire/json/splice.ts"
 import { conversationIn } from "#src/wire/longIntegers/conversationIn.ts"
@@ -25,27 +27,33 @@ export interface Translated {
 /** `target`: what the model id leads to; null: a model of which nothing is known. */
 export const traitsOf = (target: Target | null, model: string, stream: boolean): TargetTraits => ({
   model: target?.model ?? model, stream, maxOutputTokens: target?.maxOutputTokens ?? null, reasoning: target?.reasoning ?? null,
-  streamOptions: target?.streamOptions ?? true, previousResponseId: "auto"
+  streamOptions: target?.streamOptions ?? true, previousResponseId: "auto",
+  developerRole: target?.compat?.developerRole ?? null, reasoningControl: target?.compat?.reasoningControl ?? null
 })
 
 /** The neutral form of a request. */
 export const neutral = (from: FormatName, body: Body): Conversation | PublicError =>
   conversationIn(Formats.client(from), body, Buffer.from(JSON.stringify(body)))
 
-const ruled = (target: Target | null, body: Uint8Array): Buffer =>
-  Buffer.from(target?.bodyRules === undefined || target.bodyRules === null ? body : BodyRules.apply(target.bodyRules, body))
+const ruled = (target: Target | null, from: FormatName, to: FamilyName, body: Uint8Array): Buffer => {
+  const { bodyRules, compat, model, thinking } = target ?? unruled
+  const provided = bodyRules === undefined || bodyRules === null ? body : BodyRules.apply(bodyRules, body)
+  return Buffer.from(compat === undefined || compat === null ? provided : Compat.apply(compat, { model, thinking, family: to, isOwn: Formats.isSame(from, to) }, provided))
+}
+const unruled: Pick<Target, "bodyRules" | "compat" | "model" | "thinking"> = { model: "", thinking: null }
 
 export const request = (from: FormatName, to: FamilyName, body: Body, target: Target | null, traits: TargetTraits): Translated | PublicError => {
   const family = Formats.family(to)
   const bytes = Buffer.from(JSON.stringify(body))
   if (Formats.isSame(from, to)) {
     const edits = family.passThroughEdits(body, traits)
-    return { conversation: null, body: ruled(target, edits.length === 0 ? bytes : Splice.edit(bytes, body, edits) ?? bytes), omitted: [] }
+    return { conversation: null, body: ruled(target, from, to, edits.length === 0 ? bytes : Splice.edit(bytes, body, edits) ?? bytes), omitted: [] }
   }
   const conversation = neutral(from, body)
   if (conversation instanceof PublicError) return conversation
-  const written = writeRequest(conversation, { body: bytes, parsed: body }, family, traits)
-  return written instanceof PublicError ? written : { conversation, body: ruled(target, written.body), omitted: written.omitted }
+  const preset = target?.compat?.preset ?? null
+  const written = writeRequest(preset === null ? conversation : Preset.ofConversation(preset, conversation), { body: bytes, parsed: body }, family, traits)
+  return written instanceof PublicError ? written : { conversation, body: ruled(target, from, to, written.body), omitted: written.omitted }
 }
 
 /** A recorded stream as a client of another format would have been sent it. */

@@ -10,7 +10,7 @@ import type { Encoding } from "#src/inference/lane/Operation.ts"
 import * as ComboWords from "./comboWords.ts"
 import { speaking, type EncodedBody } from "./conversationJobs.ts"
 import { type AnswerServices, type EnsemblePart, ExpectedAnswer } from "./ExpectedAnswer.ts"
-import { jsonOf, recordOf, repeatedOf, ruled, sentOf, splice } from "./ownBytes.ts"
+import { jsonOf, preset, recordOf, repeatedOf, ruled, sentOf, splice } from "./ownBytes.ts"
 import type { ConversationServices } from "./ConversationServices.ts"
 import * as Recalled from "./words/recalled.ts"
 import * as Thinking from "./words/thinking.ts"
@@ -153,7 +153,7 @@ export class ConversationEncoding implements Encoding {
 
   /** With what the target's provider needs beyond its format. */
   bodyFor(target: Target): Uint8Array | PublicError {
-    return this.takePrepared(target) ?? ruled(target, this.ownBodyFor(target))
+    return this.takePrepared(target) ?? ruled(target, this.codec.name, this.ownBodyFor(target))
   }
 
   private ownBodyFor(target: Target): Uint8Array | PublicError {
@@ -223,7 +223,7 @@ export class ConversationEncoding implements Encoding {
     const conversation = this.decoded()
     return conversation instanceof PublicError
       ? conversation
-      : ruled(target, this.encode(Continuation.of(conversation, text), target, Formats.family(target.wireFormat), this.traitsOf(target)))
+      : ruled(target, this.codec.name, this.encode(Continuation.of(conversation, text), target, Formats.family(target.wireFormat), this.traitsOf(target)))
   }
 
   /**
@@ -287,7 +287,8 @@ export class ConversationEncoding implements Encoding {
   }
 
   private encode(conversation: Conversation, target: Target, family: UpstreamCodec, traits: TargetTraits): Uint8Array | PublicError {
-    const roomy = this.widens(target) ? ReasoningBuffer.ofConversation(conversation, target.maxOutputTokens) : conversation
+    const asked = preset(target, this.codec.name, conversation)
+    const roomy = this.widens(target) ? ReasoningBuffer.ofConversation(asked, target.maxOutputTokens) : asked
     const kept = PromptCache.cachesByMarks(family.name, traits.model)
       ? PromptCache.arranged(roomy, this.services.promptCache(), !Formats.isSame(this.codec.name, family.name))
       : roomy
@@ -338,7 +339,9 @@ export class ConversationEncoding implements Encoding {
       maxOutputTokens: target.maxOutputTokens,
       reasoning: target.reasoning,
       streamOptions: target.streamOptions,
-      previousResponseId: this.services.previousResponseId()
+      previousResponseId: this.services.previousResponseId(),
+      developerRole: target.compat?.developerRole ?? null,
+      reasoningControl: target.compat?.reasoningControl ?? null
     }
   }
 }

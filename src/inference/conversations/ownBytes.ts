@@ -3,7 +3,10 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import * as BodyRules from "#src/providers/bodyRules.ts"
-import type { FormatName } from "#schemas/wire/conversation.ts"
+import type { Conversation, FormatName } from "#schemas/wire/conversation.ts"
+import type { ModelCompat } from "#schemas/words/ModelFormats.ts"
+import * as Compat from "#src/wire/compat/compat.ts"
+import * as Preset from "#src/wire/compat/preset.ts"
 import * as Formats from "#src/wire/formats.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as Payload from "#src/wire/json/payload.ts"
@@ -28,12 +31,24 @@ export const jsonOf = (body: Readonly<Record<string, unknown>>, edits: ReadonlyA
     ...Object.fromEntries(edits.flatMap(({ as, key, value }) => [...as === undefined ? [] : [[key, undefined]], [as ?? key, JSON.parse(value) as unknown]]))
   }))
 
-/** What the target's provider needs beyond its format, then what operators' rules say; nearly every target needs nothing. */
-export const ruled = ({ bodyRules, payload }: Target, body: Uint8Array | PublicError): Uint8Array | PublicError => {
+/**
+ * What the target's provider needs beyond its format, what operators say of its model, then what their rules say; nearly every target needs
+ * nothing. `face`: the client's format.
+ */
+export const ruled = (target: Target, face: FormatName, body: Uint8Array | PublicError): Uint8Array | PublicError => {
   if (body instanceof PublicError) return body
-  const fit = bodyRules === null || bodyRules === undefined ? body : BodyRules.apply(bodyRules, body)
+  const { bodyRules, compat, payload } = target
+  const provided = bodyRules === null || bodyRules === undefined ? body : BodyRules.apply(bodyRules, body)
+  const fit = compat === null || compat === undefined ? provided : compatible(compat, target, face, provided)
   return payload === null || payload === undefined ? fit : Payload.apply(payload, fit)
 }
+
+/** With what the target's operator says where the client says nothing; a body in the client's own format is told in its bytes. */
+export const preset = ({ compat, wireFormat }: Target, face: FormatName, conversation: Conversation): Conversation =>
+  compat === null || compat === undefined || compat.preset === null || Formats.isSame(face, wireFormat) ? conversation : Preset.ofConversation(compat.preset, conversation)
+
+const compatible = (compat: ModelCompat, { model, thinking, wireFormat }: Target, face: FormatName, body: Uint8Array): Uint8Array =>
+  Compat.apply(compat, { model, thinking, family: Formats.family(wireFormat).name, isOwn: Formats.isSame(face, wireFormat) }, body)
 
 export const splice = (prompt: Prompt, edits: ReadonlyArray<Splice.Edit>): Uint8Array =>
   Splice.edit(prompt.body, prompt.parsed, edits) ?? jsonOf(sentOf(prompt), edits)

@@ -1,4 +1,5 @@
 /** What the resolution of model ids reads: one immutable view, and its indexes. Pure. */
+import type { ModelFormats } from "#src/providers/modelFormats.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 import { compileGlob } from "./glob.ts"
 import { makeNearMatches } from "./nearMatches.ts"
@@ -23,6 +24,8 @@ export interface CustomModelView {
   readonly maxOutputTokens?: number | null | undefined
   /** Sent upstream with this model's calls, beside the provider's own. */
   readonly upstreamHeaders?: Readonly<Record<string, string>> | undefined
+  /** How it is spoken to where that is not as its provider is. */
+  readonly formats?: ModelFormats | null | undefined
 }
 
 /** The immutable snapshot a resolver reads. A change of any part is a new view. */

@@ -7,6 +7,8 @@ import type { TargetTraits } from "#src/wire/WireFormat.ts"
 export interface Abilities {
   /** A model of the format's own vendor: documented members only. */
   readonly openai: boolean
+  /** Knows the role `developer`. */
+  readonly developer: boolean
   /** Wants `max_completion_tokens`. */
   readonly newLimit: boolean
   /** Takes `reasoning_effort`. */
@@ -54,12 +56,14 @@ export const wantsNewLimit = (model: string): boolean => openaiReasoning.test(na
 export const abilitiesOf = (traits: TargetTraits): Abilities => {
   const name = nameOf(traits.model)
   const isOpenai = openai.test(name)
+  const isControlled = traits.reasoningControl !== undefined && traits.reasoningControl !== null
   const isReasoning = openaiReasoning.test(name) && !name.includes("-chat")
   return {
     openai: isOpenai,
+    developer: traits.developerRole ?? isOpenai,
     newLimit: openaiReasoning.test(name),
-    effort: isOpenai ? isReasoning : traits.reasoning !== false,
-    thinks: traits.reasoning ?? (isReasoning || thinkers.test(name)),
+    effort: isControlled || (isOpenai ? isReasoning : traits.reasoning !== false),
+    thinks: isControlled || (traits.reasoning ?? (isReasoning || thinkers.test(name))),
     sampling: !fixed.test(name) || name.includes("-chat"),
     pastReasoning: !isOpenai && !strict.test(name) && (traits.reasoning ?? thinkers.test(name)),
     wantsReasoning: wantsReasoning(traits.model),

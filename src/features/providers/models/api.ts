@@ -3,7 +3,8 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, administers, reads } from "#schemas/api/Access.ts"
-import { clearable, Document, integer, listOf, text } from "#schemas/api/fields.ts"
+import { clearable, integer, listOf, text } from "#schemas/api/fields.ts"
+import { CompatByProtocol, GenerationConfig, TargetFormat } from "#schemas/words/ModelFormats.ts"
 
 const opt = Schema.optionalKey
 const tokens = integer(1, 1_000_000_000)
@@ -18,7 +19,7 @@ export const ModelInput = Schema.Struct({
     "chat-completions", "responses", "embeddings", "rerank", "audio-transcriptions", "audio-speech", "images-generations", "video"
   ])),
   supportedEndpoints: opt(listOf(text(1, 60), 20)),
-  targetFormat: clearable(Schema.Literals(["openai", "openai-responses", "claude", "gemini"])),
+  targetFormat: clearable(TargetFormat),
   modelType: clearable(Schema.Literals(["chat", "embedding", "image", "rerank"])),
   max_input_tokens: clearable(tokens),
   max_output_tokens: clearable(tokens),
@@ -31,8 +32,8 @@ export const ModelInput = Schema.Struct({
   preserveOpenAIDeveloperRole: clearable(Schema.Boolean),
   supportedInputTypes: opt(listOf(text(1, 60), 20)),
   upstreamHeaders: opt(Schema.Record(Schema.String, Schema.String)),
-  compatByProtocol: opt(Document),
-  generationConfig: opt(Document)
+  compatByProtocol: opt(CompatByProtocol),
+  generationConfig: opt(GenerationConfig)
 }).annotate({ identifier: "CustomModelInput" })
 export interface ModelInput extends Schema.Schema.Type<typeof ModelInput> {}
 

@@ -7,6 +7,7 @@ import * as Acting from "#src/features/providers/acting.ts"
 import { type ModelInput, ProviderModelsGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
+import * as ModelFormats from "#src/providers/modelFormats.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
@@ -53,7 +54,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ProviderModelsGroup), "pr
   /** `check`: what must hold when the model is written. */
   const save = Effect.fnUntraced(function*(input: ModelInput, provider: string, check: Effect.Effect<void, Refusal.Refusal> = Effect.void) {
     yield* refuseInert(Acting.customModel, input)
-    const issues = headerIssues("upstreamHeaders", input.upstreamHeaders ?? {})
+    const issues = CustomModelRecord.headersIn(input).flatMap(([field, headers]) => headerIssues(field, headers))
     if (issues.length > 0) return yield* Effect.fail(Refusal.invalidFields(issues))
     const at = yield* now
     // Read inside the commit: one writer at a time, so that changes of different fields are all kept.
@@ -109,7 +110,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ProviderModelsGroup), "pr
     if (blockedProviders(configuration.current()).has(provider)) return yield* Effect.fail(Refusal.badRequest("The provider is blocked (setting blockedProviders)"))
     const connection = configuration.current().activeByProvider.get(provider)?.[0]
     if (connection === undefined) return yield* Effect.fail(Refusal.badRequest("The provider has no active connection to ask"))
-    const result = yield* tests.probe(connection, { model: input.modelId, wants: "chat" })
+    const result = yield* tests.probe(connection, { model: input.modelId, wants: "chat", family: ModelFormats.of({ targetFormat: input.targetFormat ?? null, extra: {} })?.family ?? null })
     if (!result.valid) return yield* Effect.fail(Refusal.badRequest(result.diagnosis?.message ?? "The upstream refused the model"))
     return { model: view(yield* save(input, provider)) }
   })

@@ -4,6 +4,7 @@ import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
+import type { FamilyName } from "#schemas/wire/conversation.ts"
 
 /** What is asked; a stored connection and a credential that is not stored yet look the same. */
 export interface Candidate {
@@ -17,6 +18,8 @@ export interface Candidate {
   readonly baseUrl?: string | null
   /** Model of the one-token chat. */
   readonly model?: string | null
+  /** The format that the model is called in; null or absent = its provider's. */
+  readonly family?: FamilyName | null
   readonly providerSpecificData: Readonly<Record<string, unknown>>
   /** `chat` = the model itself is in question: go straight to the one-token chat. */
   readonly wants?: "chat"

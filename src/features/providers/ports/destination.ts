@@ -4,6 +4,7 @@ import type { Snapshot } from "#actors/ports/Configuration.ts"
 import type { ManagementCall } from "#schemas/api/Management.ts"
 import type * as Refusal from "#schemas/api/Refusal.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
+import * as ModelFormats from "#src/providers/modelFormats.ts"
 import { refuseMove } from "#src/management/ownership/storedCredentials.ts"
 import { hasSecretHeader } from "#src/management/redact.ts"
 import { builtin } from "#src/providers/Registry.ts"
@@ -28,7 +29,7 @@ export const hasSecret = ({ accessToken, apiKey, refreshToken }: Pick<Connection
 export const addsSecrets = (provider: string, { customModels, nodeById }: Nodes & Pick<Snapshot, "customModels">): boolean => {
   const node = nodeById.get(provider)
   return (node !== undefined && hasSecretHeader(node.customHeaders)) ||
-    customModels.some((model) => (model.provider === provider || model.provider === node?.prefix) && hasSecretHeader(model.upstreamHeaders))
+    customModels.some((model) => (model.provider === provider || model.provider === node?.prefix) && ModelFormats.allHeadersOf(model).some(hasSecretHeader))
 }
 
 /** Refuses a change of providerSpecificData that sends stored credentials to another origin, unless the caller has all rights. */

@@ -37,7 +37,7 @@ export const model = (input: ModelInput, provider: string, standing: CustomModel
   CustomModelRecord.apply(standing ?? CustomModelRecord.emptyModel(provider, input.modelId, now), { ...input, provider }, now)
 
 export const modelIssues = (input: ModelInput): Issues =>
-  [...inertIssues(Acting.customModel, input), ...NodeRecord.headerIssues("upstreamHeaders", input.upstreamHeaders ?? {})]
+  [...inertIssues(Acting.customModel, input), ...CustomModelRecord.headersIn(input).flatMap(([field, headers]) => NodeRecord.headerIssues(field, headers))]
 
 export const modelView = CustomModelRecord.view
 

@@ -4,6 +4,7 @@ import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { Provider, WireFormat } from "#schemas/Provider.ts"
 import * as BodyRules from "#src/providers/bodyRules.ts"
+import * as ConversationPlace from "#src/providers/conversationPlace.ts"
 import * as UpstreamEndpoint from "#src/providers/upstreamEndpoint.ts"
 import type * as Schema from "effect/Schema"
 
@@ -85,14 +86,15 @@ export interface Calls {
 /** `baseUrl` replaces an empty one of the row (the built-in simulator). */
 export const ofProvider = (row: Provider, candidate: Candidate, baseUrl: string | null): Calls => {
   const connection = asConnection(candidate)
+  const place = ConversationPlace.ofRow(row, candidate.family ?? null)
   const model = candidate.model ?? row.models.find((one) => one.kind === "chat")?.id ?? null
   return {
     models: row.modelsPath === null
       ? impossible(`Provider ${row.id} has no model list`)
       : list(UpstreamEndpoint.ofProvider(row, connection, row.modelsPath, "", baseUrl)),
-    chat: row.chatPath === null
+    chat: place === null
       ? impossible(`No test exists for provider ${row.id}`)
-      : model === null ? needsModel : chat(UpstreamEndpoint.ofProvider(row, connection, row.chatPath, model, baseUrl), row.wireFormat, model, row.body)
+      : model === null ? needsModel : chat(UpstreamEndpoint.ofProvider(row, connection, place.path, model, baseUrl), place.family, model, place.family === row.wireFormat ? row.body : undefined)
   }
 }
 
@@ -106,13 +108,14 @@ const whole = (node: NodeFacts): ProviderNode => ({
 export const ofNode = (facts: NodeFacts, candidate: Candidate): Calls => {
   const node = whole(facts)
   const connection = asConnection(candidate)
-  const anthropic = node.type === "anthropic-compatible"
-  const format: WireFormat = anthropic ? "messages" : node.apiType === "responses" ? "responses" : "chat-completions"
-  const chatPath = node.chatPath ?? (anthropic ? "/messages" : node.apiType === "responses" ? "/responses" : "/chat/completions")
   const model = candidate.model ?? null
-  const chats = anthropic || node.apiType === "chat" || node.apiType === "responses"
+  const wanted = candidate.family ?? null
+  const place = ConversationPlace.ofNode(node, wanted)
+  const called = wanted === null || model === null ? null : { family: wanted, model }
   return {
     models: list(UpstreamEndpoint.ofNode(node, connection, node.modelsPath ?? "/models")),
-    chat: !chats ? impossible("The node has no chat to probe") : model === null ? needsModel : chat(UpstreamEndpoint.ofNode(node, connection, chatPath), format, model, undefined)
+    chat: place === null
+      ? impossible("The node has no chat to probe")
+      : model === null ? needsModel : chat(UpstreamEndpoint.ofNode(node, connection, place.path, called), place.family, model, undefined)
   }
 }

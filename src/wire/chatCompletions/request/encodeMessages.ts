@@ -50,8 +50,7 @@ export class MessageWriter {
   }
 
   private instructions(turn: Turn): Out {
-    // Only the format's own vendor knows `developer`.
-    const role = turn.role === "developer" && !this.can.openai ? "system" : turn.role
+    const role = turn.role === "developer" && !this.can.developer ? "system" : turn.role
     const parts = turn.parts.map((part) => {
       if (part.kind === "text") return this.text(part)
       if (part.kind === "opaque") return part.value
