@@ -17,7 +17,7 @@ const rows: Readonly<Record<keyof PolicyInput | "name", Row>> = {
   chaosModeEnabled: actsIn("src/routing/Router.ts"),
   autoResolve: actsIn("src/routing/Router.ts"),
   throttleDelayMs: actsIn("src/inference/lane/stages/Waits.ts"),
-  streamDefaultMode: lacks("vendorClients", "legacy"),
+  streamDefaultMode: actsIn("src/inference/lane/Lane.ts"),
   compressionEnabled: actsIn("src/compression/effective.ts"),
   disableNonPublicModels: actsIn("src/routing/Rights.ts"),
   ...actIn("src/features/guardrails/OptOut.ts", "disabledGuardrails", "allowGuardrailOptOut"),

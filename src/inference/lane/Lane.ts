@@ -66,10 +66,10 @@ class Passage<Head extends RequestHead, C extends Stages.AdmittedCall> extends I
   }
 
   /** Reads the path and the head. */
-  protected override taken(body: Buffer, read: Record<string, unknown>, outline: Large | null, form: Form | null, asked: Asked): void {
+  protected override taken(body: Buffer, document: Record<string, unknown>, outline: Large | null, form: Form | null, asked: Asked): void {
     const { exchange, gate: operation, key, services: lane, tags } = this
     const { codec, endpoint, face, fromPath } = operation
-    let parsed = read
+    let parsed = document
     let large = outline
     if (fromPath !== undefined) {
       const said = fromPath(exchange.path, parsed, lane.router().planner.aliasOf)
@@ -77,8 +77,9 @@ class Passage<Head extends RequestHead, C extends Stages.AdmittedCall> extends I
       parsed = { ...parsed, ...said }
       if (large !== null) large = { ...large, grown: said }
     }
-    const head = operation.head(parsed)
-    if (head instanceof PublicError) return this.refuse(head)
+    const read = operation.head(parsed)
+    if (read instanceof PublicError) return this.refuse(read)
+    const head = key !== null && key.policy.streamDefaultMode === "json" && isUnsaid(parsed["stream"]) ? { ...read, stream: false } : read
     const refusal = Heads.modelRefusal(head.model)
     if (refusal !== null) return this.refuse(refusal)
     const call: Stages.AdmittedCall = {
@@ -125,6 +126,8 @@ class Passage<Head extends RequestHead, C extends Stages.AdmittedCall> extends I
     if (this.isDetached || (this.onLeft !== undefined && exchange.closed)) leave(served, passed)
   }
 }
+
+const isUnsaid = (value: unknown): boolean => value === undefined || value === null
 
 /** The request goes on without its client, until those that want its answer end it. */
 const leave = (served: Served, { detached, onLeft }: Stages.AdmittedCall): void => {
