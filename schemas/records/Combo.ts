@@ -163,7 +163,7 @@ export const Combo = Schema.Struct({
   tool_filter_regex: Schema.NullOr(text(1_000)),
   context_cache_protection: Schema.Boolean,
   context_length: Schema.NullOr(int(1_000, 2_000_000)),
-  dimensions: Schema.NullOr(Schema.String.check(Schema.isPattern(/^\d{1,6}$/, { message: "Expected a number of at most 6 digits, as text" }))),
+  dimensions: Schema.NullOr(Schema.String.check(Schema.isPattern(/^[1-9]\d{0,5}$/, { message: "Expected a number from 1, of at most 6 digits, as text" }))),
   isActive: Schema.Boolean,
   isHidden: Schema.Boolean,
   sortOrder: Schema.Int,

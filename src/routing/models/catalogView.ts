@@ -17,8 +17,8 @@ export const catalogView = (snapshot: Snapshot): CatalogView => {
       aliases: snapshot.aliases,
       activeProviders: activeProviders(snapshot, registry),
       simulatorCallable: snapshot.simulatorUrl !== null,
-      combos: snapshot.combos.filter((combo) => combo.isActive && !combo.isHidden).map(({ context_length: contextLength, createdAt, name }) =>
-        ({ name, createdAt, contextLength }))
+      combos: snapshot.combos.filter((combo) => combo.isActive && !combo.isHidden).map(({ context_length: contextLength, createdAt, dimensions, name }) =>
+        ({ name, createdAt, contextLength, dimensions: dimensions === null ? null : Number(dimensions) }))
     }
     views.set(snapshot, view)
   }

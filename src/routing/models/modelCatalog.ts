@@ -30,8 +30,8 @@ export interface CatalogView {
   /** Provider and node ids with an active connection, providers that need none, and `sim` while it is offered. */
   readonly activeProviders: ReadonlySet<string>
   readonly simulatorCallable: boolean
-  /** `contextLength`: tokens, what the operator says the combo holds; absent or null when nothing was said. */
-  readonly combos: ReadonlyArray<{ readonly name: string; readonly createdAt: string; readonly contextLength?: number | null }>
+  /** `contextLength`: tokens, what the operator says the combo holds; `dimensions`: of its vectors. Absent or null when nothing was said. */
+  readonly combos: ReadonlyArray<{ readonly name: string; readonly createdAt: string; readonly contextLength?: number | null; readonly dimensions?: number | null }>
 }
 
 export interface CatalogOptions {
@@ -143,6 +143,7 @@ const build = (view: CatalogView, options: CatalogOptions): ReadonlyArray<ModelE
       root: combo.name,
       parent: null,
       ...(options.includeNames ? { name: combo.name } : {}),
+      ...(typeof combo.dimensions === "number" ? { type: "embedding" as const, dimensions: combo.dimensions } : {}),
       ...(typeof combo.contextLength === "number" ? { context_length: combo.contextLength } : {})
     })
   }

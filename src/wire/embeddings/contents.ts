@@ -79,7 +79,8 @@ const encodeAny = (family: TargetFamily, asked: Asked): Encoded<number> | Public
   const { model, parsed } = asked
   const contents = itemsOf(parsed)
   if (contents instanceof PublicError) return contents
-  const requests = requestsOf(parsed)
+  const { dimensions } = asked
+  const requests = requestsOf(parsed).map((request) => dimensions === undefined || dimensions === null ? request : { outputDimensionality: dimensions, ...request })
   const all = contents.flat()
   // Checks of items are those of the other face; the vendor's own format then goes on as it came.
   if (family === "batchEmbedContents") {

@@ -81,7 +81,8 @@ export const media = (family: EmbeddingFamily, asked: Asked): MediaWish | Public
 const noMedia: MediaWish = { remote: [], maxBytes: 0, room: 0 }
 
 /** The request for a server of the family that knows the model as `model`; `parsed` is what the bytes say. */
-export const encode = (family: EmbeddingFamily, asked: Asked): Encoded<number> | PublicError => {
+export const encode = (family: EmbeddingFamily, given: Asked): Encoded<number> | PublicError => {
+  const asked = measured(given)
   const { bytes, model, parsed } = asked
   const { input } = parsed
   const items = structuredOf(family, asked)
@@ -94,6 +95,14 @@ export const encode = (family: EmbeddingFamily, asked: Asked): Encoded<number> |
   }
   if (family === "batchEmbedContents") return contents(texts, parsed, model)
   return family === "predict" ? instances(texts, parsed) : Structured.encode(family, texts.map((text) => ({ modality: "text", text })), asked)
+}
+
+/** With the length of vectors that its combo says, where the client says none. */
+const measured = (asked: Asked): Asked => {
+  const { bytes, dimensions, parsed } = asked
+  if (dimensions === undefined || dimensions === null || (parsed["dimensions"] !== undefined && parsed["dimensions"] !== null)) return asked
+  const said = { ...parsed, dimensions }
+  return { ...asked, bytes: Splice.edit(bytes, parsed, [{ key: "dimensions", value: String(dimensions) }]) ?? Buffer.from(JSON.stringify(said)), parsed: said }
 }
 
 /** The client's own bytes with another model. */

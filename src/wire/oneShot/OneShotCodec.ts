@@ -26,6 +26,8 @@ export interface Asked extends Sent {
   readonly now?: number
   /** What the model reads, as the registry says; absent or null when it says nothing. */
   readonly modalities?: ReadonlyArray<string> | null
+  /** How long vectors are where the request does not say it, as its combo says; absent or null: as the model makes them. */
+  readonly dimensions?: number | null
   /** The media of `media` that were fetched; absent before. */
   readonly media?: ReadonlyArray<FetchedMedium> | undefined
 }

@@ -54,7 +54,11 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
   /** The form with its files in memory, or why they are not. */
   #form: Form | PublicError | null = null
 
-  constructor(kind: CodecName, codec: OneShotCodec<Head, Note>, head: Head, prompt: Prompt, now: number) {
+  /** How long vectors are where the request does not say it; null = as the model makes them. */
+  readonly #dimensions: number | null
+
+  constructor(kind: CodecName, codec: OneShotCodec<Head, Note>, head: Head, prompt: Prompt, now: number, dimensions: number | null) {
+    this.#dimensions = dimensions
     this.#since = now
     this.#kind = kind
     this.#codec = codec
@@ -70,7 +74,7 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
     const { body, form, large, parsed } = this.#prompt
     const { model, wireFormat: family } = target
     const modalities = target.inputModalities ?? null
-    const job: Encode = { id: large?.id ?? workers.nextId(), bytes: body, grown: large?.grown ?? nothingGrown, kind: this.#kind, family, model, modalities, now: this.#since }
+    const job: Encode = { id: large?.id ?? workers.nextId(), bytes: body, grown: large?.grown ?? nothingGrown, kind: this.#kind, family, model, modalities, dimensions: this.#dimensions, now: this.#since }
     if (form !== null) return this.#form === null && this.#codec.takesFilesInside?.(family) === true && InMemory.isNeeded(form) ? this.#loading(form) : null
     if (large !== null) return this.#making(workers, media, target, job)
     const wants = this.#codec.media?.(family, { bytes: body, parsed, form: null, model, modalities })
@@ -113,7 +117,7 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
     if (form instanceof PublicError) return form
     const prepared = this.#prepared?.get(target)
     this.#prepared?.delete(target)
-    const made = prepared ?? this.#codec.encode(target.wireFormat, { bytes: body, parsed, form, model: target.model, modalities: target.inputModalities ?? null, now: this.#since })
+    const made = prepared ?? this.#codec.encode(target.wireFormat, { bytes: body, parsed, form, model: target.model, modalities: target.inputModalities ?? null, dimensions: this.#dimensions, now: this.#since })
     if (made instanceof PublicError) return made
     this.#encoded = made
     return made.body

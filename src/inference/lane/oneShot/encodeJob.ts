@@ -13,6 +13,7 @@ export interface Encode extends Jobs.JobSubject {
   readonly family: TargetFamily
   readonly model: string
   readonly modalities: ReadonlyArray<string> | null
+  readonly dimensions: number | null
   /** When it was asked, ms since the epoch. */
   readonly now: number
   /** The media that were fetched; absent before. */
@@ -29,7 +30,7 @@ export const run: Jobs.RunJob<Encode, Encoded<unknown> | Wants> = (job, parse) =
   if (parsed instanceof PublicError) return parsed
   const prompt = new Prompt(Jobs.bufferOf(job), { ...parsed, ...job.grown })
   const codec = Codecs.of(job.kind)
-  const asked = { bytes: prompt.body, parsed: prompt.parsed, form: null, model: job.model, modalities: job.modalities, media: job.media, now: job.now }
+  const asked = { bytes: prompt.body, parsed: prompt.parsed, form: null, model: job.model, modalities: job.modalities, media: job.media, now: job.now, dimensions: job.dimensions }
   const wants = job.media === undefined ? codec.media?.(job.family, asked) : undefined
   if (wants instanceof PublicError) return wants
   return wants !== undefined && wants.remote.length > 0 ? { wants } : codec.encode(job.family, asked)

@@ -67,7 +67,8 @@ export const make = <Head extends RequestHead, Note>({ answerMs, category, codec
     endpoint, category, codec: null, face, errorBody: face.errorBody, format: kind, fenced: true, isForm, leastBodyLimit, meterOf,
     head: codec.head, answerMs, ...(units === undefined ? {} : { units }),
     about: ({ bytes }) => ({ promptTokens: Math.ceil(bytes / 4), promptPrefix: "", needs: noNeeds }),
-    encode: ({ head }, { prompt }, _clientRequest, now) => new OneShotEncoding(codecName ?? kind, codec, head, prompt, now())
+    encode: ({ head }, { prompt, route: { combo } }, _clientRequest, now) =>
+      new OneShotEncoding(codecName ?? kind, codec, head, prompt, now(), combo === null || combo.dimensions === null ? null : Number(combo.dimensions))
   }
 }
 
