@@ -1,7 +1,8 @@
 /** What strategies remember between requests, and which connection a session is pinned to: bounded, of this process. */
 import type { Target } from "#actors/request/ports/Target.ts"
-import type { Memory, Moment } from "#src/routing/models/candidate.ts"
+import type { Candidate, Memory, Moment } from "#src/routing/models/candidate.ts"
 import { Generations } from "#src/routing/models/Generations.ts"
+import { prefixHashOf } from "#src/routing/strategies/fit.ts"
 
 /** Memories and pins that are surely kept; up to twice as many are. */
 const keptEntries = 10_000
@@ -63,6 +64,51 @@ export class SessionPins {
   clear(): void {
     this.held.clear()
   }
+}
+
+interface CachePin {
+  executionKey: string
+  /** ms since the epoch. */
+  until: number
+}
+
+type Asked = Pick<Moment, "keyId" | "now" | "promptPrefix" | "session">
+
+/** The longest that vendors keep a prompt after its last use, unless one pays for more: 1 h. */
+const cachedMs = 3_600_000
+/** A shorter prompt is cached by no vendor, and its beginning holds what changes with each turn. */
+const leastPrefix = 2_048
+
+/** Combos with `context_cache_protection`: a conversation keeps the target that answered it, because its vendor holds the prompt's cache there. */
+export class CachePins {
+  private readonly held = new Generations<CachePin>(keptEntries)
+
+  /** The order with the conversation's own target first; the same list where there is none, or it is first. */
+  first(comboId: string, order: ReadonlyArray<Candidate>, moment: Asked): ReadonlyArray<Candidate> {
+    const key = conversationOf(comboId, moment)
+    const pin = key === null ? undefined : this.held.get(key)
+    if (pin === undefined || pin.until <= moment.now) return order
+    const at = order.findIndex(({ executionKey }) => executionKey === pin.executionKey)
+    return at <= 0 ? order : [order[at] as Candidate, ...order.slice(0, at), ...order.slice(at + 1)]
+  }
+
+  /** The candidate answered; each answer begins the time anew. */
+  keep(comboId: string, { executionKey }: Pick<Candidate, "executionKey">, moment: Asked): void {
+    const key = conversationOf(comboId, moment)
+    if (key !== null) this.held.set(key, { executionKey, until: moment.now + cachedMs })
+  }
+
+  clear(): void {
+    this.held.clear()
+  }
+}
+
+/** By its session, else by the beginning of its prompt; null when neither is known. */
+const conversationOf = (comboId: string, moment: Asked): string | null => {
+  const { keyId, session } = moment
+  if (session !== null) return `${comboId}\n${keyId ?? ""}\ns${session}`
+  const { promptPrefix } = moment
+  return promptPrefix.length < leastPrefix ? null : `${comboId}\n${keyId ?? ""}\np${prefixHashOf(promptPrefix)}`
 }
 
 const keyOf = (provider: string, keyId: string | null, session: string): string => `${provider}\n${keyId ?? ""}\n${session}`

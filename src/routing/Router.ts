@@ -17,7 +17,7 @@ import { emptiedByBudget } from "#src/routing/auto/budget.ts"
 import * as Meanings from "#src/routing/models/meanings.ts"
 import type { Candidate, Moment, Order, Skipped } from "#src/routing/models/candidate.ts"
 import { Accounts } from "#src/routing/combos/Accounts.ts"
-import { arrange, type ComboPlacement } from "#src/routing/combos/arrange.ts"
+import { arrange, type ComboPlacement, type OrderOf } from "#src/routing/combos/arrange.ts"
 import { type CompleteConfig, makeConfigs } from "#src/routing/combos/config.ts"
 import { candidatesOf, type Expansion, expand, forbiddenOf, type RefusedStep, refusedOf } from "#src/routing/combos/expand.ts"
 import { byName } from "#src/routing/combos/nesting.ts"
@@ -27,7 +27,7 @@ import * as Capabilities from "#src/routing/capabilities/capabilities.ts"
 import * as ContextWindow from "#src/routing/contextWindow.ts"
 import * as Evals from "#src/routing/evals.ts"
 import { Generations } from "#src/routing/models/Generations.ts"
-import { Memories, SessionPins } from "#src/routing/Memories.ts"
+import { CachePins, Memories, SessionPins } from "#src/routing/Memories.ts"
 import { makePlanner, type Planner, type PlannerOptions } from "#src/routing/plan.ts"
 import * as KeyRights from "#src/routing/models/keyRights.ts"
 import * as Identity from "#src/routing/models/identity.ts"
@@ -85,6 +85,7 @@ export interface Route {
 export class RouterMemory {
   readonly memories = new Memories()
   readonly pins = new SessionPins()
+  readonly cachePins = new CachePins()
 }
 
 export interface RouterOptions extends PlannerOptions {
@@ -133,6 +134,13 @@ export const makeRouter = (options: RouterOptions): Router => {
   const prefixes = new Map(snapshot.nodes.map((node) => [node.id, node.prefix]))
 
   const { permitted, rightsOf } = KeyRights.make(options, resolveListed)
+
+  const protects = snapshot.combos.some((combo) => combo.context_cache_protection)
+  /** In its combo's order, the target that holds the cache of the conversation's prompt goes first. */
+  const cachedFirst = (orderOf: OrderOf, moment: Moment): OrderOf => (one, candidates) => {
+    const order = orderOf(one, candidates)
+    return keepsCache(one) ? { ...order, order: memory.cachePins.first(one.id, order.order, moment) } : order
+  }
 
   /** Nothing is learned of an answer. */
   const learnsNothing = selection.strategy === "fill-first" && selection.sessionAffinityTtlMs === 0
@@ -197,8 +205,9 @@ export const makeRouter = (options: RouterOptions): Router => {
         ? { ...order, order: Evals.reordered(order.order, evals.of(evalRouting, now), evalRouting) }
         : order
     }
-    const arranged = arrange(expansion, accounts.keepsList(moment) ? rank : (one, candidates) =>
-      accounts.order(one, candidates, { moment, preferred: key === null ? noConnections : key.policy.preferredConnections, dry: question.dry === true }, rank))
+    const orderOf: OrderOf = accounts.keepsList(moment) ? rank : (one, candidates) =>
+      accounts.order(one, candidates, { moment, preferred: key === null ? noConnections : key.policy.preferredConnections, dry: question.dry === true }, rank)
+    const arranged = arrange(expansion, protects ? cachedFirst(orderOf, moment) : orderOf)
     const order: Order = { order: arranged.candidates, skipped: arranged.skipped, memory: null, relaxed: arranged.relaxed }
     const policy = policyOf(combo)
     const tracked = own.trackMetrics
@@ -214,6 +223,7 @@ export const makeRouter = (options: RouterOptions): Router => {
       const { candidate: { target }, chain } = arranged.order[index] as ComboPlacement
       accounts.answered(target, moment)
       for (const { candidate, combo: one } of chain) {
+        if (keepsCache(one)) memory.cachePins.keep(one.id, candidate, moment)
         const remembers = memoryKey(one.strategy, one.id, moment)
         const held = memory.memories.get(remembers)
         memory.memories.set(remembers, held, strategies[one.strategy].succeeded(candidate, config(one), held, moment))
@@ -325,6 +335,8 @@ export const makeRouter = (options: RouterOptions): Router => {
 /** A stored combo brings its models with it; automatic routing asks models that the key may ask for itself, and so do combos of bare ids. */
 const requestedIn = (combo: Combo, granted: boolean, model: string): KeyRights.RequestedAs =>
   granted ? null : isAutomatic(combo) ? "" : Meanings.isMade(combo) ? model : null
+
+const keepsCache = (combo: Combo): boolean => combo.context_cache_protection && Evals.reorders(combo.strategy)
 
 const isSame = (order: ReadonlyArray<Candidate>, targets: ReadonlyArray<Target>): boolean => {
   if (order.length !== targets.length) return false

@@ -1,5 +1,5 @@
 /** Which fields of combos and mappings act. */
-import { actIn, actsIn, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
+import { actIn, actsIn, type Row, type Rows } from "#schemas/acting/row.ts"
 import * as ActingTable from "#src/management/acting/ActingTable.ts"
 import type { ComboChange } from "./api.ts"
 import { comboConfig, comboLayers } from "./ports/actingConfig.ts"
@@ -11,9 +11,9 @@ const fields: Readonly<Record<Exclude<keyof ComboChange, "config">, Row>> = {
   strategy: actsIn("src/routing/Router.ts"),
   system_message: actsIn("src/routing/combos/systemMessage.ts"),
   tool_filter_regex: actsIn("src/routing/combos/toolFilter.ts"),
-  context_cache_protection: lacks("promptCachePlanning", false),
+  context_cache_protection: actsIn("src/routing/Router.ts"),
   context_length: actsIn("src/routing/models/catalogView.ts"),
-  dimensions: lacks("modelQuirks"),
+  dimensions: actsIn("src/inference/lane/oneShot/oneShot.ts"),
   isActive: actsIn("src/routing/combos/resolve.ts"),
   isHidden: actsIn("src/routing/models/catalogView.ts"),
   sortOrder: actsIn("src/features/combos/StoredCombos.ts"),
