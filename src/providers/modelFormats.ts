@@ -25,8 +25,12 @@ const isConfig = Schema.is(GenerationConfig)
 
 export const compatByProtocolOf = ({ compatByProtocol }: CustomModel["extra"]): CompatByProtocol => isByProtocol(compatByProtocol) ? compatByProtocol : {}
 
+const keys = ["normalizeToolCallId", "preserveOpenAIDeveloperRole", "compatByProtocol", "generationConfig"] as const
+
 /** Null when the model is spoken to as its provider is. */
 export const of = ({ extra, targetFormat }: Pick<CustomModel, "extra" | "targetFormat">): ModelFormats | null => {
+  // Most models are read from lists, and nothing was said of them.
+  if (targetFormat === null && !keys.some((key) => Object.hasOwn(extra, key))) return null
   const { generationConfig, normalizeToolCallId: nine, preserveOpenAIDeveloperRole: developer } = extra
   const byProtocol = compatByProtocolOf(extra)
   const preset = isConfig(generationConfig) ? generationConfig.preset ?? null : null

@@ -146,6 +146,19 @@ describe("the role developer", () => {
   })
 })
 
+describe("a body that a thread reads", () => {
+  it("says all of it, too, in the client's own format and in another", async () => {
+    await model("large", { normalizeToolCallId: true, preserveOpenAIDeveloperRole: false, generationConfig: { preset: { temperature: 0.25 } } })
+    await model("large-claude", { targetFormat: "claude", generationConfig: { preset: { temperature: 0.25 } } })
+    const long = [{ role: "developer", content: "long ".repeat(500_000) }, ...calls]
+    await lab.chat({ model: "large", messages: long, tools })
+    const { body } = await told("large")
+    expect([body["temperature"], sentIds(body)[0], (body["messages"] as ReadonlyArray<{ role: string }>)[0]?.role]).toEqual([0.25, ofNine("call_first_1"), "system"])
+    await lab.chat({ model: "large-claude", messages: long, tools })
+    expect((await told("large-claude")).body).toMatchObject({ temperature: 0.25, messages: expect.anything() })
+  })
+})
+
 describe("headers for clients of one format", () => {
   it("are sent for them beside the model's own, and shown without their secrets", async () => {
     const made = await model("headed", {
@@ -184,6 +197,13 @@ describe("a preset of the answer", () => {
     await model("preset", { generationConfig: {} })
     await lab.chat({ model: "preset" })
     expect((await told("preset")).body).toEqual({ model: "preset", messages })
+  })
+
+  it("makes another answer: one that was kept before belongs to the preset that it was made with", async () => {
+    const ask = async () => (await lab.chat({ model: "cached", temperature: 0 })).headers["x-gateway-cache"]
+    expect([await ask(), await ask()]).toEqual(["MISS", "HIT"])
+    await model("cached", { generationConfig: { preset } })
+    expect([await ask(), await ask()]).toEqual(["MISS", "HIT"])
   })
 
   it("is refused outside its bounds", async () => {

@@ -17,13 +17,17 @@ export const ofCombo = (combo: Combo, generation: string, thinking: Target["thin
   return text
 }
 
+/** What an operator says of the answer in the client's place. */
+const saidOf = (compat: Target["compat"]): string =>
+  compat === undefined || compat === null ? "" : ` ${JSON.stringify([compat.preset, compat.reasoningControl])}`
+
 const planned = new WeakMap<ReadonlyArray<Target>, string>()
 
 /** The model and the servers that may be asked for it, in no order. */
 export const ofTargets = (targets: ReadonlyArray<Target>): string => {
   let text = planned.get(targets)
   if (text === undefined) {
-    const servers = new Set(targets.map(({ model, origin, path, thinking }) => `${origin}${path} ${model} ${thinking}`))
+    const servers = new Set(targets.map(({ compat, model, origin, path, thinking }) => `${origin}${path} ${model} ${thinking}${saidOf(compat)}`))
     planned.set(targets, text = JSON.stringify(["model", (targets[0] as Target).publicModel, [...servers].sort()]))
   }
   return text
