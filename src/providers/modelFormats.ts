@@ -57,7 +57,8 @@ const isControl = Schema.is(ReasoningControl)
 
 /** For clients of one format; `reasoningControl`: as the connection says it. Null when nothing is to be done. */
 export const compatOf = (formats: ModelFormats | null, face: FormatName, reasoningControl: unknown): ModelCompat | null => {
-  const control = isControl(reasoningControl) ? reasoningControl : null
+  // Nearly every connection says nothing, and each request asks.
+  const control = reasoningControl !== undefined && isControl(reasoningControl) ? reasoningControl : null
   if (formats === null) return control === null ? null : { callsOfNine: false, developerRole: null, preset: null, reasoningControl: control }
   const own = said(formats, face)
   const { general } = formats
