@@ -64,10 +64,10 @@ export const ask = async (path: string, init: RequestInit = {}): Promise<Respons
   }
 }
 
-/** A call's path with its parameters and query in place. */
+/** A call's path with its parameters and query in place. Empty values are left out; null is one that is sent empty. */
 export const pathOf = (template: string, params: Readonly<Record<string, unknown>>, query: Readonly<Record<string, unknown>>): string => {
   const path = template.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name])))
-  const search = new URLSearchParams(Object.entries(query).flatMap(([name, value]) => value === undefined || value === "" ? [] : [[name, String(value)]]))
+  const search = new URLSearchParams(Object.entries(query).flatMap(([name, value]) => value === undefined || value === "" ? [] : [[name, String(value ?? "")]]))
   return search.size === 0 ? path : `${path}?${search}`
 }
 

@@ -6,6 +6,7 @@ import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import type * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import type * as Schema from "effect/Schema"
+import type { AgentGroups } from "./agentGroups.ts"
 import type { WorkGroups } from "./workGroups.ts"
 import type { AuthGroup } from "#src/features/auth/api.ts"
 import type { ComboMappingsGroup, CombosGroup } from "#src/features/combos/api.ts"
@@ -28,7 +29,7 @@ import type { UsageGroup } from "#src/features/usage/api.ts"
 import type { WebhooksGroup } from "#src/features/webhooks/api.ts"
 
 type Groups =
-  | WorkGroups
+  | AgentGroups | WorkGroups
   | typeof ComplianceGroup | typeof AuthGroup | typeof BudgetsGroup | typeof ComboMappingsGroup | typeof CombosGroup | typeof FeatureFlagsGroup | typeof HealthGroup
   | typeof KeysGroup | typeof ModelsGroup | typeof NodesGroup | typeof PricingGroup | typeof ProviderNodesGroup | typeof ProvidersGroup | typeof QuotasGroup | typeof ResilienceGroup | typeof RoutingGroup | typeof SettingsGroup
   | typeof TokenLimitsGroup | typeof TokensGroup | typeof UsageGroup | typeof WebhooksGroup
@@ -54,7 +55,7 @@ type Query<C extends Call> = TypeOf<HttpApiEndpoint.Query<EndpointOf<C>>>
 
 export interface Input<C extends Call> {
   readonly params?: [Params<C>] extends [never] ? never : Params<C>
-  readonly query?: { readonly [K in keyof Query<C>]?: string | number | undefined }
+  readonly query?: { readonly [K in keyof Query<C>]?: string | number | null | undefined }
   readonly body?: [Body<C>] extends [never] ? never : Body<C>
   readonly signal?: AbortSignal
 }

@@ -1,5 +1,5 @@
 /** Reads and changes of the management API for screens: cached, polled while the page is visible, and tried again where that is safe. */
-import { keepPreviousData, QueryClient, useMutation, useQuery } from "@tanstack/react-query"
+import { keepPreviousData, QueryClient, useMutation, useQuery, type UseQueryResult } from "@tanstack/react-query"
 import { call, pathOf, Problem } from "./call.ts"
 import type { Answer, Call, Input } from "./contract.ts"
 import * as Notes from "./notes.ts"
@@ -22,16 +22,24 @@ export const queryClient = new QueryClient({
 
 type Read = Extract<Call, `GET ${string}`>
 
-/** `everyMs`: how often it is read again; null = at the start and when the window gets the focus. */
-export const useRead = <C extends Read>(name: C, input: Omit<Input<C>, "body" | "signal"> = {}, options: { readonly everyMs?: number | null; readonly enabled?: boolean } = {}) =>
-  useQuery<Answer<C>, Error>({
+interface ReadOptions {
+  /** How often it is read again; null = at the start and when the window gets the focus. */
+  readonly everyMs?: number | null
+  readonly enabled?: boolean
+}
+
+type UseRead = <C extends Read>(name: C, input?: Omit<Input<C>, "body" | "signal">, options?: ReadOptions) => UseQueryResult<Answer<C>, Error>
+
+/** By all calls at once the types of the library would be too large to be compared: the hook's own type says which answer belongs to which call. */
+export const useRead: UseRead = ((name: Read, input: object = {}, options: ReadOptions = {}) =>
+  useQuery<unknown, Error>({
     queryKey: [name, input],
     queryFn: ({ signal }) => call(name, { ...input, signal }),
     refetchInterval: options.everyMs ?? false,
     enabled: options.enabled ?? true,
     // While a filter changes the old rows stay; another record is never shown in place of the one that is asked for.
     ...(name.includes(":") ? {} : { placeholderData: keepPreviousData })
-  })
+  })) as UseRead
 
 /** Addresses of what the screen reads right now, without a host. */
 export const addressesOf = (): ReadonlyArray<string> => [

@@ -96,6 +96,12 @@ export const Shell = () => {
     main.current?.focus()
   }, [path])
 
+  const rail = useRef<HTMLElement>(null)
+  useEffect(() => {
+    // The rail is longer than most windows are high.
+    rail.current?.querySelector("[aria-current=page]")?.scrollIntoView({ block: "nearest" })
+  }, [path])
+
   useKeys(setOverlay)
 
   return (
@@ -103,7 +109,7 @@ export const Shell = () => {
       {/* A button: below the page's base address a fragment would lead to another page. */}
       <button type="button" className="button skip-link" onClick={() => main.current?.focus()}>To the content</button>
       <div className="shell">
-        <nav className="rail" aria-label="Screens">
+        <nav className="rail" aria-label="Screens" ref={rail}>
           <Brand />
           <button type="button" className="button button-small" onClick={() => setOverlay("palette")}>
             <Icon name="search" size={16} /><span className="word">Go to<span className="hidden-text"> a screen or find a request</span></span><kbd className="word" aria-hidden="true">Ctrl K</kbd>

@@ -97,7 +97,7 @@ export const Loaded = <A,>({ children, read, rows = 4, what }: { readonly read: 
 }
 
 export const Skeleton = ({ rows }: { readonly rows: number }) => (
-  <div className="panel-body" aria-busy="true" aria-label="Loading">
+  <div className="panel-body" role="group" aria-busy="true" aria-label="Loading">
     {Array.from({ length: rows }, (_, index) => <div key={index} className="skeleton" />)}
   </div>
 )
