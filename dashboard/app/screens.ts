@@ -4,6 +4,7 @@ import type { IconName } from "../parts/Icon.tsx"
 export interface Screen {
   readonly path: "/" | "/requests" | "/usage" | "/resilience" | "/providers" | "/models" | "/combos" | "/keys" | "/play" | "/settings" | "/nodes" | "/audit" | "/webhooks" | "/welcome" | "/limits" | "/cache" | "/leases" | "/work" | "/search" | "/agents" | "/evals" | "/now"
     | "/guardrails" | "/proxies" | "/backups" | "/compression" | "/prompts" | "/addresses"
+    | "/plugins"
   readonly word: string
   readonly icon: IconName
   /** After `g`. */
@@ -48,6 +49,7 @@ export const areas: ReadonlyArray<{ readonly word: string; readonly screens: Rea
     word: "Agents",
     screens: [
       { path: "/agents", word: "MCP & A2A", icon: "agents", key: "t" },
+      { path: "/plugins", word: "Plugins", icon: "plugins", key: "1" },
       { path: "/evals", word: "Evals", icon: "evals", key: "e" },
       { path: "/work", word: "Files & batches", icon: "work", key: "f" },
       { path: "/search", word: "Search", icon: "search", key: "i" }
