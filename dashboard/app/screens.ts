@@ -4,7 +4,7 @@ import type { IconName } from "../parts/Icon.tsx"
 export interface Screen {
   readonly path: "/" | "/requests" | "/usage" | "/resilience" | "/providers" | "/models" | "/combos" | "/keys" | "/play" | "/settings" | "/nodes" | "/audit" | "/webhooks" | "/welcome" | "/limits" | "/cache" | "/leases" | "/work" | "/search" | "/agents" | "/evals" | "/now"
     | "/guardrails" | "/proxies" | "/backups" | "/compression" | "/prompts" | "/addresses"
-    | "/plugins" | "/memory"
+    | "/plugins" | "/memory" | "/skills"
   readonly word: string
   readonly icon: IconName
   /** After `g`. */
@@ -50,6 +50,7 @@ export const areas: ReadonlyArray<{ readonly word: string; readonly screens: Rea
     screens: [
       { path: "/agents", word: "MCP & A2A", icon: "agents", key: "t" },
       { path: "/memory", word: "Memory", icon: "memory", key: "2" },
+      { path: "/skills", word: "Skills", icon: "skills", key: "3" },
       { path: "/plugins", word: "Plugins", icon: "plugins", key: "1" },
       { path: "/evals", word: "Evals", icon: "evals", key: "e" },
       { path: "/work", word: "Files & batches", icon: "work", key: "f" },

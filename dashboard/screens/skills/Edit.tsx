@@ -1,0 +1,56 @@
+/** Installs a skill, or changes one. */
+import { useState } from "react"
+import { call } from "../../api/call.ts"
+import { useEveryKey } from "../../api/everyKey.ts"
+import { useChange } from "../../api/query.ts"
+import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
+import { Dialog } from "../../parts/Dialog.tsx"
+import { Failure } from "../../parts/Feedback.tsx"
+import { AreaField, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
+import { backOf, changeOf, type Draft, draftOf, fullName, newOf, schemaOf, type Skill } from "./words.ts"
+
+const touched = ["GET /api/skills"] as const
+
+/** `skill`: null for a new one. */
+export const Edit = ({ onClose, skill }: { readonly skill: Skill | null; readonly onClose: () => void }) => {
+  const keys = useEveryKey().data ?? []
+  const [draft, setDraft] = useState<Draft>(() => draftOf(skill))
+  const put = (part: Partial<Draft>): void => setDraft({ ...draft, ...part })
+  const add = useChange("POST /api/skills/install", touched, onClose, { said: `${fullName(draft)} is installed.`, isRecord: false })
+  const save = useChange("PUT /api/skills/:id", touched, onClose, {
+    said: ({ skill: now }) => `${fullName(now)} is changed.`, isRecord: false,
+    undo: (_, { body }) => skill === null ? null : () => call("PUT /api/skills/:id", { params: { id: skill.id }, body: backOf(body, skill) })
+  })
+  const theirs = useTheirs(async () => skill === null ? {} : { ...(await call("GET /api/skills/:id", { params: { id: skill.id } })).skill }, { ...skill })
+  const error = add.error ?? save.error
+  const wrong = (field: string): string | undefined => wrongWith(error, field)
+  const change = skill === null ? {} : changeOf(draft, skill)
+  const noSchema = (text: string): string | undefined => schemaOf(text) === undefined ? "This is no JSON object" : wrong("schema")
+  const isReady = draft.name !== "" && draft.handler.trim() !== "" && schemaOf(draft.input) !== undefined && schemaOf(draft.output) !== undefined && (skill === null || Object.keys(change).length > 0)
+  const go = (): void => {
+    if (skill === null) return add.mutate({ body: newOf(draft) })
+    void theirs.save({ ...change }, () => save.mutate({ params: { id: skill.id }, body: change }))
+  }
+  return (
+    <Dialog title={skill === null ? "Install a skill" : `Change ${fullName(skill)}`} wide onClose={onClose} onSubmit={go}>
+      <div className="grid-fields">
+        <TextField label="Name" value={draft.name} onChange={(name) => put({ name })} required wrong={wrong("name")} />
+        {skill === null ? <TextField label="Version" value={draft.version} onChange={(version) => put({ version })} required hint="The same name and version replaces the code" wrong={wrong("version")} /> : null}
+        <TextField label="Description" value={draft.description} onChange={(description) => put({ description })} wrong={wrong("description")} />
+        <TextField label="Tags" value={draft.tags} onChange={(tags) => put({ tags })} hint="With commas between them" wrong={wrong("tags")} />
+        {skill === null ? <SelectField label="May run for" value={draft.key} choices={[{ value: "", word: "Any key" }, ...keys.map(({ id, name }) => ({ value: id, word: name }))]} onChange={(key) => put({ key })} wrong={wrong("apiKeyId")} /> : null}
+      </div>
+      <AreaField label="Handler" rows={7} value={draft.handler} onChange={(handler) => put({ handler })} hint="The body of (input, context) => output. No imports, no network, no files." wrong={wrong(skill === null ? "handlerCode" : "handler")} />
+      <div className="grid-fields">
+        <AreaField label="JSON Schema of the input" rows={3} value={draft.input} onChange={(input) => put({ input })} hint="{} takes everything" wrong={noSchema(draft.input)} />
+        <AreaField label="JSON Schema of the output" rows={3} value={draft.output} onChange={(output) => put({ output })} wrong={noSchema(draft.output)} />
+      </div>
+      <Theirs clashes={theirs.clashes} />
+      {error === null ? null : <Failure what={skill === null ? "The skill was not installed" : "The skill was not changed"} error={error} />}
+      <div className="dialog-foot">
+        <button type="button" className="button" onClick={onClose}>Cancel</button>
+        <button type="submit" className="button button-primary" disabled={!isReady || add.isPending || save.isPending || theirs.isBusy}>{skill === null ? "Install it" : theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
+      </div>
+    </Dialog>
+  )
+}
