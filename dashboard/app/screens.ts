@@ -4,7 +4,7 @@ import type { IconName } from "../parts/Icon.tsx"
 export interface Screen {
   readonly path: "/" | "/requests" | "/usage" | "/resilience" | "/providers" | "/models" | "/combos" | "/keys" | "/play" | "/settings" | "/nodes" | "/audit" | "/webhooks" | "/welcome" | "/limits" | "/cache" | "/leases" | "/work" | "/search" | "/agents" | "/evals" | "/now"
     | "/guardrails" | "/proxies" | "/backups" | "/compression" | "/prompts" | "/addresses"
-    | "/plugins" | "/memory" | "/skills" | "/tasks"
+    | "/plugins" | "/memory" | "/skills" | "/tasks" | "/rules"
   readonly word: string
   readonly icon: IconName
   /** After `g`. */
@@ -32,7 +32,8 @@ export const areas: ReadonlyArray<{ readonly word: string; readonly screens: Rea
       { path: "/proxies", word: "Proxies", icon: "proxies", key: "v" },
       { path: "/compression", word: "Compression", icon: "compression", key: "j" },
       { path: "/prompts", word: "Prompts & thinking", icon: "prompts", key: "q" },
-      { path: "/tasks", word: "Task routing", icon: "tasks", key: "4" }
+      { path: "/tasks", word: "Task routing", icon: "tasks", key: "4" },
+      { path: "/rules", word: "Payload rules", icon: "rules", key: "5" }
     ]
   },
   {
