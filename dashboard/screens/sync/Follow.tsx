@@ -1,0 +1,100 @@
+/** The gateway that this one follows: how it stands, its bundle taken now, and the beginning and end of following. */
+import { useMutation } from "@tanstack/react-query"
+import { useState } from "react"
+import { call } from "../../api/call.ts"
+import type { Answer } from "../../api/contract.ts"
+import * as Notes from "../../api/notes.ts"
+import { queryClient, useChange } from "../../api/query.ts"
+import { Confirm } from "../../parts/Dialog.tsx"
+import { Failure } from "../../parts/Feedback.tsx"
+import { TextField, wrongWith } from "../../parts/Field.tsx"
+import { Panel } from "../../parts/Page.tsx"
+import { Status } from "../../parts/Status.tsx"
+import { Table } from "../../parts/Table.tsx"
+import { Ago } from "../../parts/Time.tsx"
+
+type State = Answer<"GET /api/sync/cloud">
+
+const Begin = ({ status }: { readonly status: State }) => {
+  const [url, setUrl] = useState(status.cloudUrl ?? "")
+  const [token, setToken] = useState("")
+  const enable = useMutation<State, Error>({
+    mutationFn: async () => {
+      if (url.trim() !== (status.cloudUrl ?? "")) await call("PATCH /api/settings", { body: { cloudUrl: url.trim() } })
+      return (await call("POST /api/sync/cloud", { body: { action: "enable", ...(token === "" ? {} : { token }) } })).status
+    },
+    onSuccess: () => {
+      setToken("")
+      void Notes.follow(Notes.tell("This gateway follows the other one."))
+    },
+    // The bundle holds records of every kind.
+    onSettled: () => queryClient.invalidateQueries()
+  })
+  return (
+    <form
+      className="panel-body"
+      onSubmit={(event) => {
+        event.preventDefault()
+        enable.mutate()
+      }}
+    >
+      <p className="muted wrap">What the other gateway declares becomes read-only here, and goes when it is declared no more. Who governs it decides where new connections lead: follow only gateways of your own.</p>
+      <div className="grid-fields">
+        <TextField label="Address of the other gateway" value={url} onChange={setUrl} placeholder="https://first.example.com" wrong={wrongWith(enable.error, "cloudUrl")} />
+        <TextField label="Its sync token" type="password" value={token} onChange={setToken} hint={status.hasToken ? "Empty keeps the stored one" : "Made on the other gateway; kept sealed here"} wrong={wrongWith(enable.error, "token")} />
+      </div>
+      {enable.error === null ? null : <Failure what="This gateway does not follow the other one" error={enable.error} />}
+      <div className="row"><button type="submit" className="button button-primary" disabled={enable.isPending || url.trim() === "" || token === "" && !status.hasToken}>{enable.isPending ? "Taking its bundle" : "Follow it"}</button></div>
+    </form>
+  )
+}
+
+export const Follow = ({ status }: { readonly status: State }) => {
+  const [isEnding, setEnding] = useState(false)
+  const sync = useChange("POST /api/sync/cloud", ["GET /api/sync/cloud", "GET /api/providers", "GET /api/combos", "GET /api/keys", "GET /api/webhooks"], () => setEnding(false), {
+    said: ({ action, status: { refused } }) => action === "disable" ? "This gateway follows no other." : refused.length === 0 ? "The bundle is taken." : "The bundle is taken, but for what is listed."
+  })
+  // What failed is in the status, too.
+  const take = (): void => sync.mutate({ body: { action: "sync" } }, { onError: () => void queryClient.invalidateQueries({ queryKey: ["GET /api/sync/cloud"] }) })
+  const { cloudUrl, connected, enabled, lastError, lastSync, refused, version } = status
+  return (
+    <Panel
+      title="What this gateway follows" actions={!enabled ? undefined : (
+        <div className="row">
+          <button type="button" className="button button-small button-primary" disabled={sync.isPending} onClick={take}>{sync.isPending ? "Taking it" : "Take its bundle now"}</button>
+          <button type="button" className="button button-small button-danger" disabled={sync.isPending} onClick={() => setEnding(true)}>Follow no longer</button>
+        </div>
+      )}
+    >
+      {sync.error === null || isEnding ? null : <div className="panel-body"><Failure what="The bundle was not taken; nothing changed" error={sync.error} /></div>}
+      {enabled ? (
+        <div className="panel-body">
+          <dl className="pairs">
+            <dt>State</dt><dd>{connected ? <Status tone="ok" word="Follows" /> : <Status tone="bad" word="The newest try failed" />}</dd>
+            <dt>Other gateway</dt><dd>{cloudUrl ?? "none"}</dd>
+            <dt>Taken</dt><dd><Ago at={lastSync} /></dd>
+            <dt>Version</dt><dd>{version === null ? "none" : <code>{version}</code>}</dd>
+          </dl>
+          {lastError === null ? null : <p className="failure wrap">{lastError}</p>}
+          <p className="small muted">The gateway asks when it is told to, never by itself: call <code>sync</code> from a timer of the machine.</p>
+        </div>
+      ) : (
+        <>
+          {lastError === null ? null : <div className="panel-body"><p className="failure wrap">{lastError}</p></div>}
+          <Begin status={status} />
+        </>
+      )}
+      {refused.length === 0 ? null : (
+        <Table label="Entries that could not be taken">
+          <thead><tr><th scope="col">Not taken</th><th scope="col">Name</th><th scope="col">Why</th></tr></thead>
+          <tbody>{refused.map(({ kind, message, name }) => <tr key={`${kind} ${name}`}><td>{kind}</td><td className="cut" title={name}>{name}</td><td><div className="wrap">{message}</div></td></tr>)}</tbody>
+        </Table>
+      )}
+      {isEnding ? (
+        <Confirm title="Follow no longer?" confirm="Follow no longer" pending={sync.isPending} onClose={() => setEnding(false)} onConfirm={() => sync.mutate({ body: { action: "disable" } })} error={sync.error === null ? undefined : <Failure what="This gateway still follows the other one" error={sync.error} />}>
+          <p>Records stay, and may be changed here again. The token is forgotten.</p>
+        </Confirm>
+      ) : null}
+    </Panel>
+  )
+}
