@@ -10,8 +10,9 @@ import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Table } from "../../parts/Table.tsx"
 import { nameOf } from "../combos/draft.ts"
-import { useShownProvider } from "../providers/vendors.ts"
+import { ModelNames, useConnected } from "./ModelNames.tsx"
 import { Aliases, WhoAnswers } from "./Names.tsx"
+import { Lists } from "./Lists.tsx"
 import { Price } from "./Price.tsx"
 import { hidesCost, inOrder, type Model, modelsOf, tokensOf } from "./used.ts"
 
@@ -28,14 +29,12 @@ const Models = () => {
   const navigate = useNavigate({ from: "/models" })
   const models = useRead("GET /api/pricing/models")
   const prices = useRead("GET /api/pricing", { query: { includeSources: "1" } })
-  const connections = useRead("GET /api/providers")
   const usage = useRead("GET /api/usage/analytics", { query: { range: "30d" } })
   const latency = useRead("GET /api/usage/model-latency-stats", { query: { windowHours: WINDOW_HOURS } })
   const combos = useRead("GET /api/combos")
   const names = useId()
-  const shownProvider = useShownProvider()
+  const connected = useConnected()
   const [open, setOpen] = useState<Model | null>(null)
-  const connected = new Set(["sim", ...(connections.data?.connections ?? []).map(({ provider }) => shownProvider(provider))])
   const wanted = search.toLowerCase()
   const usedBy = (id: string): ReadonlyArray<string> => (combos.data?.combos ?? []).filter(({ models: steps }) => steps.some((step) => step.kind === "model" && nameOf(step) === id)).map(({ name }) => name)
   const set = (change: { readonly search?: string; readonly show?: string }): void => void navigate({ search: Object.fromEntries(Object.entries({ search, show, ...change }).filter(([, value]) => value !== "")), replace: true })
@@ -94,7 +93,8 @@ const Models = () => {
         <WhoAnswers list={names} />
         <Aliases list={names} />
       </div>
-      <datalist id={names}>{[...(models.data?.models ?? []).filter(({ provider }) => connected.has(provider)).map(({ model, provider }) => `${provider}/${model}`), ...(combos.data?.combos ?? []).map(({ name }) => name)].map((name) => <option key={name} value={name}>{name}</option>)}</datalist>
+      <Lists />
+      <ModelNames id={names} />
       {open === null ? null : <Price provider={open.provider} model={open.model} price={open.price} onClose={() => setOpen(null)} />}
     </Page>
   )
