@@ -13,6 +13,7 @@ import { Status } from "../../parts/Status.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { Table } from "../../parts/Table.tsx"
 import { isOwned, Owned } from "../../parts/edit/Theirs.tsx"
+import { Chains } from "./Chains.tsx"
 import { type Combo, Editor } from "./Editor.tsx"
 import { Mappings } from "./Mappings.tsx"
 import { strategies } from "./strategies.ts"
@@ -114,6 +115,7 @@ const Combos = () => {
         )}
       </Loaded>
       {read.data === undefined || read.data.combos.length === 0 ? null : <Mappings combos={read.data.combos} />}
+      <Chains />
       {auto.data === undefined || !auto.data.enabled ? null : (
         <Panel title="Automatic combos">
           <div className="panel-body">

@@ -1,0 +1,83 @@
+/** Providers that serve a model id without a provider, in their order. */
+import { useId, useState } from "react"
+import { call } from "../../api/call.ts"
+import type { Answer } from "../../api/contract.ts"
+import { useChange, useRead } from "../../api/query.ts"
+import { Lines } from "../../parts/edit/Lines.tsx"
+import { Dialog } from "../../parts/Dialog.tsx"
+import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
+import { TextField, wrongWith } from "../../parts/Field.tsx"
+import { Icon } from "../../parts/Icon.tsx"
+import { Panel } from "../../parts/Page.tsx"
+import { Table } from "../../parts/Table.tsx"
+import { useShownProvider, useVendors } from "../providers/vendors.ts"
+
+type Chain = Answer<"GET /api/fallback/chains">["chains"][number]
+
+const touched = ["GET /api/fallback/chains"] as const
+const used = [{ value: "yes", word: "is asked" }, { value: "no", word: "is left out" }]
+
+/** `chain`: null for a new one. */
+const Edit = ({ chain, onClose }: { readonly chain: Chain | null; readonly onClose: () => void }) => {
+  const list = useId()
+  const vendors = useVendors()
+  const shownProvider = useShownProvider()
+  const [model, setModel] = useState(chain?.model ?? "")
+  const [lines, setLines] = useState<ReadonlyArray<ReadonlyArray<string>>>(() => chain === null ? [["", "yes"]] : chain.chain.map(({ enabled, provider }) => [shownProvider(provider), enabled ? "yes" : "no"]))
+  const save = useChange("POST /api/fallback/chains", touched, onClose, {
+    said: ({ model: name }) => `The chain of ${name} is stored.`,
+    undo: ({ model: name }) => chain === null ? () => call("DELETE /api/fallback/chains", { body: { model: name } }) : () => call("POST /api/fallback/chains", { body: chain })
+  })
+  const links = lines.filter(([provider = ""]) => provider.trim() !== "").map(([provider = "", asked], index) => ({ provider: provider.trim(), priority: index + 1, enabled: asked !== "no" }))
+  return (
+    <Dialog title={chain === null ? "New fallback chain" : `Chain of ${chain.model}`} onClose={onClose} onSubmit={() => save.mutate({ body: { model: model.trim(), chain: links } })}>
+      {chain === null ? <TextField label="Model id without a provider" value={model} onChange={setModel} required placeholder="gpt-5" hint="A chain that it has is replaced" wrong={wrongWith(save.error, "model")} /> : null}
+      <Lines label="Providers, the first is asked first" one="provider" lines={lines} onLines={setLines} columns={[{ word: "Provider", list: list }, { word: "Use", choices: used }]} wrong={wrongWith(save.error, "chain")} />
+      <datalist id={list}>{vendors.map(({ id, name }) => <option key={id} value={id}>{name}</option>)}</datalist>
+      {save.error === null ? null : <Failure what="The chain was not stored" error={save.error} />}
+      <div className="dialog-foot">
+        <button type="button" className="button" onClick={onClose}>Cancel</button>
+        <button type="submit" className="button button-primary" disabled={save.isPending || model.trim() === "" || links.length === 0}>Save</button>
+      </div>
+    </Dialog>
+  )
+}
+
+export const Chains = () => {
+  const read = useRead("GET /api/fallback/chains")
+  const shownProvider = useShownProvider()
+  const [open, setOpen] = useState<{ readonly chain: Chain | null } | null>(null)
+  const remove = useChange("DELETE /api/fallback/chains", touched, undefined, {
+    said: "The chain is removed.",
+    undo: (_, { body }) => {
+      const gone = read.data?.chains.find(({ model }) => model === body?.model)
+      return gone === undefined ? null : () => call("POST /api/fallback/chains", { body: gone })
+    }
+  })
+  return (
+    <Panel title="Fallback chains" actions={<button type="button" className="button button-small" onClick={() => setOpen({ chain: null })}>New fallback chain</button>}>
+      {remove.error === null ? null : <div className="panel-body"><Failure what="The chain was not removed" error={remove.error} /></div>}
+      <Loaded read={read} what="The fallback chains" rows={1}>
+        {({ chains }) => chains.length === 0 ? <Empty icon="combos" title="No chain yet">Say which providers serve a model id that clients ask for without one, and in which order.</Empty> : (
+          <Table label="Fallback chains">
+            <thead><tr><th scope="col">Model</th><th scope="col">Providers</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+            <tbody>
+              {chains.map((chain) => (
+                <tr key={chain.model}>
+                  <td className="cut" title={chain.model}>{chain.model}</td><td><div className="wrap">{chain.chain.map(({ enabled, provider }) => enabled ? shownProvider(provider) : `(${shownProvider(provider)})`).join(" → ")}</div></td>
+                  <td className="actions">
+                    <div className="row">
+                      <button type="button" className="button button-small button-quiet button-icon" onClick={() => setOpen({ chain })} aria-label={`Edit the chain of ${chain.model}`} title="Edit"><Icon name="edit" size={16} /></button>
+                      <button type="button" className="button button-small button-quiet button-icon" disabled={remove.isPending} onClick={() => remove.mutate({ body: { model: chain.model } })} aria-label={`Delete the chain of ${chain.model}`} title="Delete"><Icon name="trash" size={16} /></button>
+                    </div>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </Table>
+        )}
+      </Loaded>
+      {open === null ? null : <Edit chain={open.chain} onClose={() => setOpen(null)} />}
+    </Panel>
+  )
+}
