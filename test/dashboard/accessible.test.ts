@@ -13,7 +13,7 @@ import { seed } from "./seed.ts"
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
-const screens = ["/", "/welcome", "/requests", "/usage", "/resilience", "/providers", "/models", "/combos", "/keys", "/play", "/settings", "/nodes", "/webhooks", "/audit", "/limits", "/cache", "/leases", "/work", "/search", "/agents", "/evals", "/now", "/guardrails", "/proxies", "/backups", "/compression", "/prompts", "/addresses"]
+const screens = ["/", "/welcome", "/requests", "/usage", "/resilience", "/providers", "/models", "/combos", "/keys", "/play", "/settings", "/nodes", "/webhooks", "/audit", "/limits", "/cache", "/leases", "/work", "/search", "/agents", "/evals", "/now", "/guardrails", "/proxies", "/backups", "/compression", "/prompts", "/addresses", "/memory", "/skills", "/plugins", "/tasks", "/rules", "/sync"]
 
 /** Records that are locked, and one that was refused. */
 const file = `nodes: { declared: { type: openai-compatible, apiType: chat, baseUrl: "https://93.184.216.34/v1" } }
@@ -106,6 +106,7 @@ describe.skipIf(!canBrowse())("the dashboard for everybody", () => {
     for (const [screen, button] of [
       ["/providers", "Add a connection"], ["/providers", "Edit practice"], ["/providers", "Delete practice"], ["/models?search=sim/echo", "Price of sim/echo"], ["/combos", "New combo"], ["/combos", "Dry run of reliable"], ["/combos", "Edit reliable"], ["/combos", "Edit declared"], ["/keys", "Edit declared"], ["/providers", "Edit declared"], ["/webhooks", "New webhook"], ["/webhooks", "Deliveries to receiver"], ["/keys", "Make a key"], ["/keys", "Edit app"], ["/keys", "Budget of app"], ["/limits", "Limit of tokens"], ["/limits", "Change Tokens a day, at lab/model of app"], ["/cache", "Forget …"], ["/work", "New batch"], ["/work", "Look into file.jsonl"],
       ["/agents", "Give it a task"], ["/agents", "Call gateway_get_health"], ["/agents", "New MCP server"], ["/evals", "New suite"], ["/evals", "Run suite"], ["/proxies", "New proxy"], ["/proxies", "Edit office"], ["/proxies", "Delete office"], ["/proxies", "Assign a proxy"], ["/backups", "Remove old ones …"], ["/backups", "Remove: Calls and their kept bodies"], ["/addresses", "Ban an address"], ["/addresses", "Switch it on"],
+      ["/memory", "Remember something"], ["/memory", "Edit note"], ["/skills", "Install a skill"], ["/skills", "Run skill@1.0.0"], ["/plugins", "Install a plugin"], ["/rules", "Add a rule: Values in any case"], ["/rules", "Edit rule 1 of Values in any case"], ["/sync", "Make a sync token"], ["/sync", "Revoke site"], ["/combos", "New fallback chain"],
       ["/", "Keys"], ["/", "Go to a screen or find a request"]
     ] as const) {
       await inside.go(screen)

@@ -30,7 +30,7 @@ describe.skipIf(!canBrowse())("the dashboard among strangers", () => {
   it("shows markup in every name as text: nothing runs, nothing breaks the policy, no request leaves the origin", async () => {
     const { close, go, page, troubles } = await visit(on.browser, on.gateway.url)
     onTestFinished(close)
-    for (const screen of ["/", "/providers", "/models", "/combos", "/keys", "/requests", `/requests/${request}`, `/requests?open=${request}`, "/usage?by=key", "/resilience", "/settings", "/nodes", "/webhooks", "/audit", "/limits", "/cache", "/leases", "/work", "/search", "/agents", "/evals", "/now", "/guardrails", "/proxies", "/backups", "/compression", "/prompts", "/addresses", `/limits?search=${encodeURIComponent(canary)}`, `/work?search=${encodeURIComponent(canary)}`, `/requests?search=${encodeURIComponent(canary)}`, `/requests/${encodeURIComponent(canary)}`]) {
+    for (const screen of ["/", "/providers", "/models", "/combos", "/keys", "/requests", `/requests/${request}`, `/requests?open=${request}`, "/usage?by=key", "/resilience", "/settings", "/nodes", "/webhooks", "/audit", "/limits", "/cache", "/leases", "/work", "/search", "/agents", "/evals", "/now", "/guardrails", "/proxies", "/backups", "/compression", "/prompts", "/addresses", "/memory", "/skills", "/plugins", "/tasks", "/rules", "/sync", `/limits?search=${encodeURIComponent(canary)}`, `/work?search=${encodeURIComponent(canary)}`, `/requests?search=${encodeURIComponent(canary)}`, `/requests/${encodeURIComponent(canary)}`]) {
       await go(screen)
       await eventually(() => page.locator("[aria-busy=true]").count(), (busy) => busy === 0, "the end of loading")
       expect([screen, await page.title()]).not.toEqual([screen, "owned"])
@@ -38,7 +38,7 @@ describe.skipIf(!canBrowse())("the dashboard among strangers", () => {
     }
     await go("/keys")
     await page.getByText(`app${canary}`).first().waitFor()
-    for (const [screen, text] of [["/limits", `app${canary}`], ["/leases", `holder${canary}`], ["/work", `batch${canary}`], ["/work", `file${canary}.jsonl`], ["/evals", `suite${canary}`], ["/agents", `Hello${canary}`], ["/agents", `server${canary}`], ["/combos", `pattern${canary}`], ["/models", `alias${canary}`], ["/keys", `token${canary}`], ["/keys", `rule${canary}`], ["/proxies", `office${canary}`], ["/addresses", `reason${canary}`]] as const) {
+    for (const [screen, text] of [["/limits", `app${canary}`], ["/leases", `holder${canary}`], ["/work", `batch${canary}`], ["/work", `file${canary}.jsonl`], ["/evals", `suite${canary}`], ["/agents", `Hello${canary}`], ["/agents", `server${canary}`], ["/combos", `pattern${canary}`], ["/models", `alias${canary}`], ["/keys", `token${canary}`], ["/keys", `rule${canary}`], ["/proxies", `office${canary}`], ["/addresses", `reason${canary}`], ["/memory", `note${canary}`], ["/skills", `skill${canary}`], ["/sync", `site${canary}`], ["/combos", `chain${canary}`]] as const) {
       await go(screen)
       await page.getByText(text).first().waitFor()
     }

@@ -5,7 +5,7 @@ import { comerOf, type Stage, stage, visit } from "#test/support/dashboard.ts"
 import { seed } from "./seed.ts"
 
 const screens = [
-  "/", "/now", "/requests", "/usage", "/resilience", "/providers", "/models", "/combos", "/cache", "/keys", "/limits", "/leases", "/webhooks", "/agents", "/evals", "/work", "/search", "/play", "/settings", "/nodes", "/audit", "/welcome", "/guardrails", "/proxies", "/backups", "/compression", "/prompts", "/addresses"
+  "/", "/now", "/requests", "/usage", "/resilience", "/providers", "/models", "/combos", "/cache", "/keys", "/limits", "/leases", "/webhooks", "/agents", "/evals", "/work", "/search", "/play", "/settings", "/nodes", "/audit", "/welcome", "/guardrails", "/proxies", "/backups", "/compression", "/prompts", "/addresses", "/memory", "/skills", "/plugins", "/tasks", "/rules", "/sync"
 ]
 
 describe.skipIf(!canBrowse())("the dashboard and what must stay", () => {
@@ -29,7 +29,8 @@ describe.skipIf(!canBrowse())("the dashboard and what must stay", () => {
     const { token } = await api<{ token: string }>("POST", "/api/cli/tokens", { name: "sealed token", scope: "read" })
     await api("POST", "/api/v1/management/proxies", { name: "sealed proxy", host: "proxy.example", port: 3128, username: "canary-of-a-user-4711", password: "canary-of-a-password-4711" })
     await api("PATCH", "/api/settings", { oidcClientSecret: "canary-of-a-client-4711" })
-    const secrets = ["canary-of-a-user-4711", "canary-of-a-password-4711", "canary-of-a-client-4711", "canary-of-a-credential-4711", "gho_canary_of_a_token_4711", key.key, hook.webhook.secret, "canary-of-an-address-4711", "canary-of-a-header-4711", token]
+    const sync = await api<{ token: string }>("POST", "/api/sync/tokens", { name: "sealed site" })
+    const secrets = [sync.token, "canary-of-a-user-4711", "canary-of-a-password-4711", "canary-of-a-client-4711", "canary-of-a-credential-4711", "gho_canary_of_a_token_4711", key.key, hook.webhook.secret, "canary-of-an-address-4711", "canary-of-a-header-4711", token]
     const { close, go, page, troubles } = await visit(on.browser, on.gateway.url)
     onTestFinished(close)
     const said: Array<string> = []

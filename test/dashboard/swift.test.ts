@@ -78,7 +78,7 @@ describe.skipIf(!canBrowse())("the dashboard's first moment", () => {
 
   it("is there within half a second on this machine, and nothing jumps", async () => {
     const page = await come()
-    for (const screen of ["", "/requests", "/providers", "/keys", "/play", "/guardrails", "/proxies", "/backups", "/compression", "/prompts", "/addresses"]) {
+    for (const screen of ["", "/requests", "/providers", "/keys", "/play", "/guardrails", "/proxies", "/backups", "/compression", "/prompts", "/addresses", "/memory", "/skills", "/tasks"]) {
       const all: Array<Measured> = []
       for (let visits = 0; visits < VISITS; visits++) all.push(await measure(page, `${on.gateway.url}/dashboard${screen}`))
       const { paintMs, shift, usableMs } = promised.loopback
