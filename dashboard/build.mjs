@@ -69,6 +69,7 @@ const build = async (vite, stamp) => {
   process.env.NODE_ENV = "production"
   // Built beside, then renamed: a gateway that starts meanwhile sees a whole dashboard or none.
   const next = path.join(here, `dist-${process.pid}`)
+  const old = path.join(here, `dist-${process.pid}-old`)
   try {
     await vite.build({
       configFile: false,
@@ -98,9 +99,18 @@ const build = async (vite, stamp) => {
     fs.writeFileSync(path.join(next, ".stamp"), stamp)
     // Of two builds at once the first stands.
     if (isBuilt(stamp)) return
-    fs.rmSync(dist, { recursive: true, force: true })
+    try {
+      // In one step: another build that ends now finds none or a whole one.
+      fs.renameSync(dist, old)
+    } catch {
+      // There was none, or the other one has moved it.
+    }
     fs.renameSync(next, dist)
+  } catch (error) {
+    // The other one was first with the same.
+    if (!isBuilt(stamp)) throw error
   } finally {
+    fs.rmSync(old, { recursive: true, force: true })
     fs.rmSync(next, { recursive: true, force: true })
   }
 }
