@@ -8,8 +8,8 @@ import { Page, Panel } from "../../parts/Page.tsx"
 import { Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { ModelNames } from "../models/ModelNames.tsx"
-import { SettingSwitch } from "../settings/SettingSwitch.tsx"
 import { Cheaper } from "./Cheaper.tsx"
+import { Intents } from "./Intents.tsx"
 import { Models } from "./Models.tsx"
 import { type Background, type Routing, tasks, taskWord } from "./words.ts"
 
@@ -76,7 +76,7 @@ const Tasks = () => {
             <Loaded read={routing} what="Task routing">{(stored) => <Models stored={stored} list={list} />}</Loaded>
             <div className="stack">
               <Loaded read={background} what="What happens in the background">{(stored) => <Cheaper stored={stored} list={list} />}</Loaded>
-              <Panel title="Intents"><ul className="list"><SettingSwitch name="intentDetectionEnabled" word="Requests for auto are chosen for by their intent" hint="Code: auto/coding. Reasoning: auto/reasoning. Simple questions: auto/cheap." /></ul></Panel>
+              <Loaded read={settings} what="The settings of intents">{(stored) => <Intents stored={stored} />}</Loaded>
             </div>
           </div>
           <Try />
