@@ -52,7 +52,7 @@ let inside: string | undefined
 const program = (): string => inside ??= fs.readFileSync(new URL("./inside.cjs", import.meta.url), "utf8")
 
 const flags = [
-  "--permission", "--disallow-code-generation-from-strings", "--experimental-vm-modules", "--unhandled-rejections=none", "--no-warnings",
+  "--permission", "--frozen-intrinsics", "--disallow-code-generation-from-strings", "--experimental-vm-modules", "--unhandled-rejections=none", "--no-warnings",
   `--max-old-space-size=${HEAP_MB}`, "--max-semi-space-size=8"
 ]
 

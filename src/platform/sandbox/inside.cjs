@@ -7,7 +7,8 @@
  * `''` asks for the names of all exported functions; without it the code is one handler.
  *
  * The handler runs in a context of its own, which has the language alone: no object of this process is handed in, only texts. What
- * leaks from the engine all the same (errors of `import()`) finds nothing: code from texts is off in this realm, and its globals are gone.
+ * leaks from the engine all the same (errors of `import()`) finds nothing and keeps nothing: code from texts is off in this realm, its
+ * globals are gone, and its objects are frozen (`--frozen-intrinsics`, and here the errors' own class).
  * Each job has a fresh context, so that nothing of a job is left for the next one; between jobs the process waits, and no code runs.
  */
 ;(() => {
@@ -125,7 +126,18 @@
     if (!ofTheLanguage.has(name)) Reflect.deleteProperty(globalThis, name)
   }
 
-  write('ready')
+  const frozen = new Set()
+  /** With all that is reached from it. */
+  const freeze = (one) => {
+    if ((typeof one !== 'object' && typeof one !== 'function') || one === null || frozen.has(one)) return
+    frozen.add(Object.freeze(one))
+    freeze(Object.getPrototypeOf(one))
+    for (const key of Reflect.ownKeys(one)) {
+      const { get, set, value } = Reflect.getOwnPropertyDescriptor(one, key)
+      for (const inner of [get, set, value]) freeze(inner)
+    }
+  }
+
   let code = ''
   const serve = (own) => {
     const job = JSON.parse(readLine())
@@ -142,5 +154,9 @@
       serve(room())
     })
   }
-  serve(first)
+  first.evaluate("import('')", 'gateway').catch((error) => {
+    freeze(error)
+    write('ready')
+    serve(first)
+  })
 })()

@@ -58,7 +58,7 @@ describe("a handler", () => {
       stack: `(async () => {
         const seen = []
         for (const Kind of [Error, TypeError, error.constructor, Object.getPrototypeOf(error.constructor)]) {
-          Kind.prepareStackTrace = (_, sites) => sites.map((site) => seen.push(typeof site.getThis(), typeof site.getFunction()))
+          Reflect.set(Kind, 'prepareStackTrace', (_, sites) => sites.map((site) => seen.push(typeof site.getThis(), typeof site.getFunction())))
         }
         try { null.x } catch (inner) { inner.stack }
         await import('x').catch((inner) => inner.stack)
@@ -77,7 +77,7 @@ describe("a handler", () => {
     }))).toEqual({
       require: "require is not defined", import: noImport, binding: "process is not defined", fetch: "fetch is not defined", own: "undefined", ofInput: "undefined",
       ofContext: "undefined", ofAsync: "undefined", ofEval: "undefined", caller: expect.stringContaining("'caller', 'callee'"), isForeign: "TypeError",
-      ofError: closed, ofErrorEval: closed, stack: "", polluted: ""
+      ofError: closed, ofErrorEval: closed, stack: "", polluted: expect.stringContaining("not extensible")
     })
   }, LONG_MS)
 

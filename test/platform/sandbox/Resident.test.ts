@@ -17,6 +17,30 @@ export const left = () => ({ left: {}.left === undefined ? 'nothing' : 'somethin
 export const endless = () => { for (;;); }
 export const talkative = () => 'x'.repeat(4e6)
 export const late = () => new Promise(() => {})
+const foreign = async () => {
+  const found = new Set()
+  const promise = import('x')
+  const left = [promise, await promise.catch((error) => error)]
+  const add = (one) => { try { left.push(one()) } catch {} }
+  while (left.length > 0) {
+    const one = left.pop()
+    if ((typeof one !== 'object' && typeof one !== 'function') || one === null || found.has(one)) continue
+    found.add(one)
+    left.push(Object.getPrototypeOf(one))
+    if (typeof one === 'function') for (const made of [() => one([]), () => one({}), () => new one(), () => new one('a')]) add(made)
+    for (const key of Reflect.ownKeys(one)) {
+      const { get, set, value } = Reflect.getOwnPropertyDescriptor(one, key)
+      left.push(get, set, value)
+    }
+    if (found.size > 5000) break
+  }
+  return [...found]
+}
+export const remembers = async () => {
+  for (const one of await foreign()) Reflect.defineProperty(one, 'mark', { value: 1 })
+  return true
+}
+export const recalls = async () => (await foreign()).filter((one) => Object.hasOwn(one, 'mark')).map((one) => typeof one === 'function' ? one.name : String(Object.keys(one)))
 export const failing = () => { throw new Error('boom') }
 export default { inner: async () => 'inner', counted: () => 'never' }
 `
@@ -37,12 +61,17 @@ afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 
 describe("a sandbox that stays", () => {
   it("calls exports by their names, in one process, and nothing of a call is left for the next one", async () => {
-    expect(await output("")).toEqual(["counted", "endless", "failing", "late", "left", "talkative", "then", "inner", "counted"])
+    expect(await output("")).toEqual(["counted", "endless", "failing", "late", "left", "recalls", "remembers", "talkative", "then", "inner", "counted"])
     const [process = 0] = sandboxesOf(globalThis.process.pid)
     for (let i = 0; i < 3; i++) expect(await output("counted")).toEqual({ count: 1, left: "behind", input: [1], context: {} })
     expect(await output("left")).toEqual({ left: "nothing", stolen: true })
     expect(await output("inner")).toBe("inner")
     expect(sandboxesOf(globalThis.process.pid)).toEqual([process])
+  }, LONG_MS)
+
+  it("keeps nothing where the engine itself hands objects of its own to a call", async () => {
+    expect(await output("remembers")).toBe(true)
+    expect(await output("recalls")).toEqual([])
   }, LONG_MS)
 
   it("answers calls that fail, goes on, and starts anew after one that was lost", async () => {
