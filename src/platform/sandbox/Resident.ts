@@ -6,6 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as SandboxProcess from "./SandboxProcess.ts"
@@ -33,7 +34,7 @@ export interface Resident {
   readonly warm: Effect.Effect<void, Seal.Unsealed>
   /** Until the calls that wait have ended. */
   readonly idle: Effect.Effect<void>
-  /** The outcome is hostile: its JSON must be checked. Not to be called any more when the scope is closed. */
+  /** The outcome is hostile: its JSON must be checked. Interrupted, it runs on to its end. Not to be called any more when the scope is closed. */
   readonly call: (call: Call) => Effect.Effect<SandboxProcess.Outcome, Seal.Unsealed>
 }
 
@@ -98,11 +99,18 @@ export const make = Effect.fnUntraced(function*(code: string, longestMs: number)
   const call = (asked: Call): Effect.Effect<SandboxProcess.Outcome, Seal.Unsealed> => Effect.suspend(() => {
     if (waiting >= WAITING_MAX) return Effect.succeed<SandboxProcess.Outcome>({ _tag: "Failed", message: `${WAITING_MAX} calls wait for it already.` })
     waiting++
-    return Effect.timeoutOrElse(turn.withPermits(1)(run(asked)), {
+    let runs = false
+    const begun = Effect.suspend(() => {
+      runs = true
+      return run(asked)
+    })
+    const work = Effect.timeoutOrElse(turn.withPermits(1)(begun), {
       duration: asked.timeoutMs, orElse: () => Effect.succeed<SandboxProcess.Outcome>({ _tag: "TimedOut" })
     }).pipe(Effect.ensuring(Effect.sync(() => {
       waiting--
     })))
+    // Callers that leave must not end the process of all others: a call that runs goes on, and one that waits is given up.
+    return Effect.flatMap(Effect.forkIn(work, scope), (fiber) => Effect.onInterrupt(Fiber.join(fiber), () => runs ? Effect.void : Fiber.interrupt(fiber)))
   })
 
   return { call, warm: Effect.asVoid(Effect.flatMap(stand, ({ process }) => Deferred.await(process))), idle: turn.withPermits(1)(Effect.void) } satisfies Resident

@@ -1,6 +1,7 @@
 /** A sandbox that stays: what a call leaves behind, and what becomes of one that is lost. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Resident from "#src/platform/sandbox/Resident.ts"
@@ -15,6 +16,7 @@ export const then = (resolve) => resolve(globalThis.stolen = typeof resolve.cons
 export const counted = (input, context) => { Object.prototype.left = 'behind'; return { count: ++globalThis.count, left: {}.left, input, context } }
 export const left = () => ({ left: {}.left === undefined ? 'nothing' : 'something', stolen: globalThis.stolen === undefined })
 export const endless = () => { for (;;); }
+export const busy = () => { for (const end = Date.now() + 300; Date.now() < end;); }
 export const talkative = () => 'x'.repeat(4e6)
 export const late = () => new Promise(() => {})
 const foreign = async () => {
@@ -61,7 +63,7 @@ afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 
 describe("a sandbox that stays", () => {
   it("calls exports by their names, in one process, and nothing of a call is left for the next one", async () => {
-    expect(await output("")).toEqual(["counted", "endless", "failing", "late", "left", "recalls", "remembers", "talkative", "then", "inner", "counted"])
+    expect(await output("")).toEqual(["busy", "counted", "endless", "failing", "late", "left", "recalls", "remembers", "talkative", "then", "inner", "counted"])
     const [process = 0] = sandboxesOf(globalThis.process.pid)
     for (let i = 0; i < 3; i++) expect(await output("counted")).toEqual({ count: 1, left: "behind", input: [1], context: {} })
     expect(await output("left")).toEqual({ left: "nothing", stolen: true })
@@ -96,6 +98,16 @@ describe("a sandbox that stays", () => {
     const more = Array.from({ length: 63 }, () => call("inner"))
     expect((await Promise.all(more)).filter((outcome) => outcome._tag === "Failed" && outcome.message.includes("calls wait"))).toHaveLength(2)
     expect([await first, await impatient, (await behind)._tag]).toEqual([{ _tag: "TimedOut" }, { _tag: "TimedOut" }, "Output"])
+  }, LONG_MS)
+
+  it("goes on in the same process when the caller of a call leaves, and gives up calls that wait", async () => {
+    resident = await made(program)
+    expect(await output("inner")).toBe("inner")
+    const before = sandboxesOf(globalThis.process.pid)
+    const leaves = (name: string) => Effect.runFork(resident.call({ name, input: "[1]", context: "{}", timeoutMs: LONG_MS }))
+    const [runs, waits] = [leaves("busy"), leaves("endless")]
+    await Effect.runPromise(Fiber.interruptAll([runs, waits]))
+    expect([await output("inner"), sandboxesOf(globalThis.process.pid)]).toEqual(["inner", before])
   }, LONG_MS)
 
   it("runs modules of the older kind, and says what is wrong with others", async () => {
