@@ -47,7 +47,7 @@ import type { Values } from "#src/platform/configuration/Settings.ts"
 
 /** In this order: what plugins make of a request is what all behind them see; what was answered before costs nothing, so it neither waits nor counts; what guardrails change, nothing behind them has seen otherwise. */
 const stages = Effect.all([
-  OwnStage.stage, LeasesStage.stage, PluginsStage.stage, TaskRoutingStage.stage, GuardrailsStage.requests, ResponsesStage.stage, ResponsesStage.compaction, MemoryStage.stage, Repeats.idempotency, Repeats.caching, Searches.stage, LimitsStage.stage, Waits.stage, BodiesStage.stage, GuardrailsStage.answers, Effect.succeed(LeasesStage.fence)
+  OwnStage.stage, LeasesStage.stage, PluginsStage.requests, TaskRoutingStage.stage, GuardrailsStage.requests, ResponsesStage.stage, ResponsesStage.compaction, PluginsStage.answers, MemoryStage.stage, Repeats.idempotency, Repeats.caching, Searches.stage, LimitsStage.stage, Waits.stage, BodiesStage.stage, GuardrailsStage.answers, Effect.succeed(LeasesStage.fence)
 ])
 
 const routes = ({ metricsAccess }: Values) => Effect.all([

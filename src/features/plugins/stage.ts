@@ -1,7 +1,7 @@
 /**
  * Hands each conversation to the hooks of active plugins: `onRequest` may change its body or refuse it, `onResponse` may change a whole
- * answer. It stands before all that reads what is said, so that guardrails, caches and limits see what is sent. While no plugin is active,
- * a request costs one comparison.
+ * answer. The first stands before all that reads what is said, so that guardrails, caches and limits see what is sent; the second behind
+ * what keeps responses for their clients, so that none is read past it. While no plugin is active, each costs one comparison.
  */
 import * as Effect from "effect/Effect"
 import { PublicError } from "#schemas/errors.ts"
@@ -41,7 +41,7 @@ const read = Effect.fnUntraced(function*(call: ConversationCall, hooks: Readonly
   return left
 })
 
-export const stage = Effect.gen(function*() {
+export const requests = Effect.gen(function*() {
   const plugins = yield* Plugins
   const { fork } = yield* Forks
 
@@ -49,15 +49,24 @@ export const stage = Effect.gen(function*() {
     name: "plugins",
     applies: (call) => plugins.inForce() !== null && isConversation(call),
     run: (call, next) => {
-      const hooks = plugins.inForce()
-      if (hooks === null || !isConversation(call)) return next(call)
-      const { onRequest, onResponse } = hooks
-      const about = aboutOf(call)
-      const given: ConversationCall = onResponse.length === 0
-        ? call
-        : { ...call, client: new HookedClient({ client: call.client, codec: call.codec, hooks: onResponse, about, fork }) }
-      if (onRequest.length === 0) return next(given)
-      Stages.wait(given, fork, read(given, onRequest, about), "plugins read it", (said) => said instanceof PublicError ? call.passage.refuse(said) : next(said))
+      const { onRequest = [] } = plugins.inForce() ?? {}
+      if (onRequest.length === 0 || !isConversation(call)) return next(call)
+      Stages.wait(call, fork, read(call, onRequest, aboutOf(call)), "plugins read it", (said) => said instanceof PublicError ? call.passage.refuse(said) : next(said))
+    }
+  } satisfies Stage
+})
+
+export const answers = Effect.gen(function*() {
+  const plugins = yield* Plugins
+  const { fork } = yield* Forks
+
+  return {
+    name: "plugins of answers",
+    applies: (call) => plugins.inForce() !== null && isConversation(call),
+    run: (call, next) => {
+      const { onResponse: hooks = [] } = plugins.inForce() ?? {}
+      if (hooks.length === 0 || !isConversation(call)) return next(call)
+      next({ ...call, client: new HookedClient({ client: call.client, codec: call.codec, hooks, about: aboutOf(call), fork }) })
     }
   } satisfies Stage
 })

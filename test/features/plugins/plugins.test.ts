@@ -221,6 +221,21 @@ describe("onResponse", () => {
     await lab.remove("answering")
   })
 
+  it("may change responses that are stored, and those that are made in the background", async () => {
+    await lab.sim.rule({ match: { model: "answered" }, script: { text: "Hello." } })
+    await lab.begin({ name: "keeping", hooks: { onResponse: true }, failMode: "closed" }, `export const onResponse = ({ body }) => {
+      for (const item of body.output) for (const part of item.content) part.text = 'masked'
+      return { body }
+    }`)
+    const made = async (more: object) => {
+      const reply = await Http.send(lab.gateway.url, { path: "/v1/responses", body: { model: "lab/answered", input: "Hi", ...more } })
+      const read = () => Http.send(lab.gateway.url, { path: `/v1/responses/${String(at(reply, "id"))}` })
+      return at(await eventually(read, (found) => at(found, "status") === "completed", "the stored response"), "output", 0, "content", 0, "text")
+    }
+    expect([await made({ store: true }), await made({ background: true })]).toEqual(["masked", "masked"])
+    await lab.remove("keeping")
+  })
+
   it("that fails leaves the answer, or lets none pass", async () => {
     const code = "export const onResponse = () => { throw new Error('boom') }"
     await lab.begin({ name: "failing", hooks: { onResponse: true } }, code)
