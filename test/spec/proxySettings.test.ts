@@ -67,6 +67,12 @@ describe("the map", () => {
     expect(await put({ global: null, keys: {} })).toEqual({ ...nothing, providers: { openai: shown(1) } })
   })
 
+  it("removes what a member leaves out, whatever its provider is called", async () => {
+    await lab.gateway.operator.createNode({ prefix: "constructor", baseUrl: `${lab.sim.url}/v1` })
+    expect(await put({ level: "provider", id: "constructor", proxy: at(9) })).toEqual({ ...nothing, providers: { constructor: shown(9) } })
+    expect(await put({ providers: {} })).toEqual(nothing)
+  })
+
   it("uses a record of the registry that is the same proxy, and never removes it", async () => {
     const { id } = await call<{ id: string }>("POST", REGISTRY, { name: "office", ...at(4, { password: CANARY }) })
     await put({ level: "global", proxy: at(4, { password: CANARY }) })

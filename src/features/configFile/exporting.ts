@@ -48,10 +48,10 @@ const escaped = (value: Json): Json => typeof value === "string"
   : value
 
 const free = (entries: Readonly<Record<string, Json>>, ...wanted: ReadonlyArray<string>): string => {
-  const found = wanted.find((name) => !(name in entries))
+  const found = wanted.find((name) => !Object.hasOwn(entries, name))
   if (found !== undefined) return found
   const last = wanted.at(-1) ?? ""
-  for (let more = 2; ; more++) if (!(`${last}-${more}` in entries)) return `${last}-${more}`
+  for (let more = 2; ; more++) if (!Object.hasOwn(entries, `${last}-${more}`)) return `${last}-${more}`
 }
 
 const withoutNulls = (fields: Fields): Fields => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))

@@ -82,7 +82,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ProxySettingsGroup), "pro
       for (const [id, proxy] of Object.entries(map)) wishes.push({ scope, id, proxy, path: `${name}.${id}`, idPath: `${name}.${id}` })
       for (const assignment of assignments) {
         const shown = Views.shownScopeId(snapshot, assignment)
-        if (assignment.scope === scope && shown !== null && !(shown in map) && !(assignment.scopeId in map)) wishes.push({ scope, id: shown, proxy: null, path: name, idPath: name })
+        if (assignment.scope === scope && shown !== null && !Object.hasOwn(map, shown) && !Object.hasOwn(map, assignment.scopeId)) wishes.push({ scope, id: shown, proxy: null, path: name, idPath: name })
       }
     }
     return wishes.length === 0 && maps.every(([name]) => change[name] === undefined)
