@@ -1,6 +1,7 @@
 /** Tasks of cloud agents over the management API, with local twins of their vendors. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { type Lab, startLab } from "#test/support/lab.ts"
+import { eventually } from "#test/support/operator.ts"
 import * as CloudVendors from "#test/support/cloudVendors.ts"
 
 const TASKS = "/api/v1/agents/tasks"
@@ -203,6 +204,24 @@ describe("a task", () => {
     expect(await read(id)).toMatchObject({ status: "cancelled" })
     expect(await refused("POST", `${TASKS}/${id}`, { action: "cancel" })).toEqual([400, "wrong_state", "The task is cancelled: it cannot be cancelled"])
     expect(vendors.heard).toEqual([])
+  })
+
+  it("whose caller leaves while its agent takes it keeps the agent's id, and is audited", async () => {
+    const { key } = await lab.gateway.operator.createKey("leaver", { scopes: ["manage"] })
+    const held = vendors.hold("POST /v0/agents", [200, { id: "bc_6", status: "RUNNING" }])
+    const leaving = new AbortController()
+    const creating = fetch(`${lab.gateway.url}${TASKS}`, {
+      method: "POST", signal: leaving.signal, headers: { authorization: `Bearer ${key}`, "content-type": "application/json" }, body: JSON.stringify(order("cursor"))
+    })
+    await held.asked
+    leaving.abort()
+    await expect(creating).rejects.toThrow()
+    const tasks = async () => (await call<{ data: ReadonlyArray<Task> }>("GET", TASKS)).data
+    expect(await tasks()).toMatchObject([{ status: "queued", external_id: null }])
+    held.answer()
+    const [taken] = await eventually(tasks, ([newest]) => newest?.external_id === "bc_6", "the task that was taken")
+    const audited = async () => (await raw("GET", "/api/compliance/audit-log?limit=20")).text
+    expect(await eventually(audited, (text) => text.includes(`"${taken?.id}"`), "its entry")).toContain("cloud_task.created")
   })
 
   it("that is cancelled while its agent takes it keeps the agent's id", async () => {

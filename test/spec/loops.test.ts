@@ -25,10 +25,11 @@ const rules: ReadonlyArray<{ readonly what: string; readonly pattern: RegExp; re
     what: "fibers of their own", pattern: /\b(?:forkScoped|forkIn|forkDetach|forkDaemon)\b/, allowed: {
       "actors/Supervisor.ts": "the supervisor",
       "src/features/a2a/Tasks.ts": "one task of an agent: its defect is its outcome and is logged, and one word to its receivers",
+      "src/features/cloudAgents/http.ts": "one call of an agent, which its caller need not wait for; its outcome is stored",
       "src/features/mcp/Transports.ts": "the answer to one frame, which its client need not wait for; its defect is logged",
       "src/features/plugins/Plugins.ts": "the start or the end of one sandbox; calls that need it hear of its failure",
       "src/platform/cluster/LocalPlacement.ts": "runs a supervised loop that it is given",
-      "src/platform/sandbox/Resident.ts": "the start of one process; calls that need it hear of its failure"
+      "src/platform/sandbox/Resident.ts": "the start of one process, and one call in it; calls that need them hear of their failure"
     }
   },
   {

@@ -1,4 +1,5 @@
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
@@ -23,6 +24,9 @@ const credentialView = (id: AgentId, access: Access | null): CredentialView => (
 export const layer = HttpApiBuilder.group(Surface.make(CloudAgentsGroup), "cloudAgents", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const desk = yield* CloudAgents.make
+  const scope = yield* Effect.scope
+  /** Goes on when its caller leaves: what an agent was told is stored and noted in any case. */
+  const carried = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.flatMap(Effect.forkIn(work, scope), Fiber.join)
 
   const one = (task: CloudTask) => ({ data: { task: viewOf(task) } })
   const note = (action: string, { id, providerId, source }: CloudTask) =>
@@ -58,10 +62,10 @@ export const layer = HttpApiBuilder.group(Surface.make(CloudAgentsGroup), "cloud
     list: ({ query }) => answer(Effect.map(
       desk.list({ providerId: query.provider, status: query.status, limit: query.limit ?? LISTED.default }), (tasks) => ({ data: tasks.map(viewOf) })
     )),
-    create: ({ payload }) => answer(create(payload)),
+    create: ({ payload }) => answer(carried(create(payload))),
     removeById: ({ query }) => answer(remove(query.id)),
     get: ({ params }) => answer(Effect.map(desk.read(params.id), one)),
-    act: ({ params, payload }) => answer(act(params.id, payload)),
+    act: ({ params, payload }) => answer(carried(act(params.id, payload))),
     remove: ({ params }) => answer(remove(params.id)),
     credentials: () => answer(Effect.map(Effect.forEach(AgentId.literals, credentialOf), (credentials) => ({ credentials }))),
     putCredential: ({ payload: { apiKey, baseUrl, providerId } }) => answer(Effect.gen(function*() {
