@@ -155,7 +155,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/tokens": feature("tokens"),
   "src/features/transfer": feature(
     // The document has the fields of the API.
-    "transfer", ["combos", "providers", "settings"], ["pricing", "providers", "providers/models", "providers/nodes"].map((name) => `#src/features/${name}/api.ts`)
+    "transfer", ["combos", "fallbackChains", "providers", "settings"], ["pricing", "providers", "providers/models", "providers/nodes"].map((name) => `#src/features/${name}/api.ts`)
   ),
   "src/features/translator": feature("translator"),
   "src/features/usage": feature("usage", ["quotas", "sessions"]),

@@ -57,6 +57,8 @@ beforeAll(async () => {
   await call("PATCH", "/api/settings", { stickyRoundRobinLimit: 5, blockedProviders: ["lab"], oidcClientSecret: "client-secret", corsOrigins: "https://chat.example.com" })
   await call("PATCH", "/api/settings", { blockedProviders: [] })
   await call("PUT", "/api/settings/system-prompt", { enabled: true, prefixPrompt: "Be kind." })
+  await call("PUT", "/api/settings/auto-disable-accounts", { enabled: true })
+  await call("POST", "/api/fallback/chains", { model: "echo", chain: [{ provider: "lab" }, { provider: "openai", enabled: false }] })
 })
 afterAll(async () => {
   await gateway.close()
@@ -84,6 +86,10 @@ describe("an export", () => {
       rateLimitOverrides: null, providerSpecificData: { validationModelId: "echo" }
     }])
     expect(document.settings).toMatchObject({ stickyRoundRobinLimit: 5, systemPrompt: { enabled: true, prefixPrompt: "Be kind." } })
+    expect(document.settings).toMatchObject({
+      autoDisableAccounts: { enabled: true, threshold: 3 },
+      fallbackChains: [{ model: "echo", chain: [{ provider: "lab", priority: 1, enabled: true }, { provider: "openai", priority: 2, enabled: false }] }]
+    })
     for (const name of ["corsOrigins", "oidcClientSecret", "setupComplete", "requireLogin"]) expect(document.settings).not.toHaveProperty(name)
   })
 
@@ -141,6 +147,17 @@ describe("an import", () => {
     expect(sent?.headers).toMatchObject({ "authorization": "…main", "x-api-key": "…blue" })
     const [entry] = await call<ReadonlyArray<{ readonly details: Fields }>>("GET", "/api/compliance/audit-log?action=configuration.imported&limit=1")
     expect(entry?.details).toMatchObject({ created: 4, changed: 6, unchanged: 1, leftOut: 0, records: expected.map((one) => one.join(" ")) })
+    await take(before.document)
+  })
+
+  it("sets chains by their models, and refuses those of unknown providers by their place", async () => {
+    const chain = [{ provider: "openai", priority: 1, enabled: true }]
+    const done = await take(part({ settings: { autoDisableAccounts: { threshold: 5 }, fallbackChains: [{ model: "other", chain: [{ provider: "openai" }] }] } }))
+    expect(noted(done)).toEqual([["settings", "fallbackChains", "changed"], ["settings", "autoDisableAccounts", "changed"]])
+    expect((await call<{ readonly chains: unknown }>("GET", "/api/fallback/chains")).chains).toMatchObject([{ model: "echo" }, { model: "other", chain }])
+    expect(await call("GET", "/api/settings/auto-disable-accounts")).toEqual({ enabled: true, threshold: 5 })
+    expect((await refused(part({ settings: { fallbackChains: [{ model: "a", chain }, { model: "b", chain: [{ provider: "toString" }] }] } }))).fields).toEqual(["settings.fallbackChains.1.chain.0.provider"])
+    await call("DELETE", "/api/fallback/chains", { model: "other" })
     await take(before.document)
   })
 

@@ -1,33 +1,14 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import { Configuration, shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
+import { Configuration } from "#actors/ports/Configuration.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import { type ChainInput, CHAINS, chainsOf, type FallbackChain, ordered, settingKey } from "#schemas/words/FallbackChains.ts"
+import { type ChainInput, CHAINS, chainsOf, settingKey } from "#schemas/words/FallbackChains.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
-import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
 import * as Surface from "#src/management/Surface.ts"
 import { FallbackChainsGroup } from "./api.ts"
-
-const shown = (snapshot: Snapshot, { chain, model }: FallbackChain): FallbackChain =>
-  ({ model, chain: ordered(chain).map((link) => ({ ...link, provider: shownProvider(snapshot, link.provider) })) })
-
-/** With the ids of its providers; or what is wrong with it. */
-const read = (snapshot: Snapshot, { chain, model }: ChainInput): FallbackChain | ReadonlyArray<Refusal.FieldIssue> => {
-  const issues: Array<Refusal.FieldIssue> = []
-  const slash = model.indexOf("/")
-  if (/[\p{Cc}\p{Cs}]/u.test(model)) issues.push({ field: "model", message: "Expected no control characters" })
-  else if (slash > 0 && knownProvider(snapshot, model.slice(0, slash)) !== null) {
-    issues.push({ field: "model", message: "Expected a model id without a provider: one with a provider goes to it" })
-  }
-  const links = chain.map(({ enabled = true, priority, provider }, index) => {
-    const id = knownProvider(snapshot, provider)
-    if (id === null) issues.push({ field: `chain.${index}.provider`, message: unknownProvider(provider) })
-    return { provider: id ?? provider, priority: priority ?? index + 1, enabled }
-  })
-  return issues.length > 0 ? issues : { model, chain: links }
-}
+import * as Chains from "./ports/chains.ts"
 
 export const layer = HttpApiBuilder.group(Surface.make(FallbackChainsGroup), "fallbackChains", Effect.fn(function*(handlers) {
   const audit = yield* Audit
@@ -38,14 +19,14 @@ export const layer = HttpApiBuilder.group(Surface.make(FallbackChainsGroup), "fa
 
   const put = Effect.fn("FallbackChains.put")(function*(input: ChainInput) {
     const chain = yield* configuration.commit(Effect.gen(function*() {
-      const next = read(configuration.current(), input)
+      const next = Chains.read(configuration.current(), input)
       if (!("model" in next)) return yield* Effect.fail(Refusal.invalidFields(next))
       const others = stored().filter(({ model }) => model !== next.model)
       if (others.length >= CHAINS) return yield* Effect.fail(Refusal.invalidField("model", `At most ${CHAINS} models have a chain: remove one first`))
       yield* documents.put("setting", settingKey, [...others, next].sort((a, b) => a.model < b.model ? -1 : 1))
       return next
     }))
-    const view = shown(configuration.current(), chain)
+    const view = Chains.shown(configuration.current(), chain)
     yield* audit.note({
       action: "fallback.chain.set", target: chain.model, resourceType: "fallback-chain",
       details: { chain: view.chain.map(({ enabled, provider }) => enabled ? provider : `${provider} (off)`) }
@@ -65,7 +46,7 @@ export const layer = HttpApiBuilder.group(Surface.make(FallbackChainsGroup), "fa
   })
 
   return handlers.handleAll({
-    list: () => Effect.sync(() => ({ chains: stored().map((chain) => shown(configuration.current(), chain)) })),
+    list: () => Effect.sync(() => ({ chains: stored().map((chain) => Chains.shown(configuration.current(), chain)) })),
     put: ({ payload }) => answer(put(payload)),
     remove: ({ payload }) => answer(remove(payload.model))
   })

@@ -6,6 +6,8 @@ import { clearable, integer, listOf, partial, text } from "#schemas/api/fields.t
 import type { FieldIssue } from "#schemas/api/Refusal.ts"
 import * as MemorySettings from "#schemas/memory/MemorySettings.ts"
 import { AuthType } from "#schemas/records/Connection.ts"
+import * as AutoDisable from "#schemas/words/AutoDisable.ts"
+import * as FallbackChains from "#schemas/words/FallbackChains.ts"
 import * as PayloadRules from "#schemas/words/PayloadRules.ts"
 import * as SystemPrompt from "#schemas/words/SystemPrompt.ts"
 import * as TaskRouting from "#schemas/words/TaskRouting.ts"
@@ -37,14 +39,15 @@ export const connectionFields = Object.keys(connection) as ReadonlyArray<keyof t
 
 type Stored = ReadonlyMap<string, unknown>
 
-/** Settings with paths of their own, each with its effective value. A document may give some of their members. */
+/** Settings with paths of their own but the fallback chains, each with its effective value. A document may give some of their members. */
 export const ownSettings: Readonly<Record<string, (settings: Stored) => object>> = {
   [SystemPrompt.settingKey]: SystemPrompt.systemPromptOf,
   [ThinkingBudget.settingKey]: ThinkingBudget.thinkingBudgetOf,
   [PayloadRules.settingKey]: PayloadRules.payloadRulesOf,
   [TaskRouting.taskRoutingKey]: TaskRouting.taskRoutingOf,
   [TaskRouting.backgroundDegradationKey]: TaskRouting.backgroundDegradationOf,
-  [MemorySettings.settingKey]: MemorySettings.memoryOf
+  [MemorySettings.settingKey]: MemorySettings.memoryOf,
+  [AutoDisable.settingKey]: AutoDisable.autoDisableOf
 }
 const own = {
   [SystemPrompt.settingKey]: opt(partial(SystemPrompt.SystemPromptSettings)),
@@ -52,7 +55,9 @@ const own = {
   [PayloadRules.settingKey]: opt(partial(PayloadRules.PayloadRules)),
   [TaskRouting.taskRoutingKey]: opt(partial(TaskRouting.TaskRoutingSettings)),
   [TaskRouting.backgroundDegradationKey]: opt(partial(TaskRouting.BackgroundDegradationSettings)),
-  [MemorySettings.settingKey]: opt(partial(MemorySettings.MemorySettings))
+  [MemorySettings.settingKey]: opt(partial(MemorySettings.MemorySettings)),
+  [AutoDisable.settingKey]: opt(partial(AutoDisable.AutoDisableSettings)),
+  [FallbackChains.settingKey]: opt(listOf(FallbackChains.ChainInput, FallbackChains.CHAINS))
 }
 
 /** They decide what a caller may do, and are never part of a document. */

@@ -2,7 +2,9 @@
 import type * as Schema from "effect/Schema"
 import { shownModel, shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
+import * as FallbackChains from "#schemas/words/FallbackChains.ts"
 import * as ComboDrafts from "#src/features/combos/ports/comboDrafts.ts"
+import * as Chains from "#src/features/fallbackChains/ports/chains.ts"
 import { nodeData } from "#src/features/providers/ports/connectionRecord.ts"
 import * as RecordDrafts from "#src/features/providers/ports/recordDrafts.ts"
 import * as GeneralSettings from "#src/features/settings/ports/generalSettings.ts"
@@ -30,8 +32,15 @@ const dataOf = ({ provider, providerSpecificData }: Connection, { nodeById }: Sn
   return Object.fromEntries(Object.entries(withoutSecrets(providerSpecificData)).filter(([name]) => !repeated.has(name)))
 }
 
+/** Without links to nodes that are gone. */
+const chainsOf = (snapshot: Snapshot): ReadonlyArray<FallbackChains.FallbackChain> => FallbackChains.chainsOf(snapshot.settings).flatMap(({ chain, model }) => {
+  const links = chain.filter(({ provider }) => knownProvider(snapshot, provider) !== null)
+  return links.length === 0 ? [] : [Chains.shown(snapshot, { model, chain: links })]
+})
+
 const settingsOf = (snapshot: Snapshot): Fields =>
   Object.fromEntries(Object.entries(GeneralSettings.named(snapshot)).flatMap(([name, value]): ReadonlyArray<readonly [string, Json]> => {
+    if (name === FallbackChains.settingKey) return [[name, chainsOf(snapshot) as unknown as Json]]
     const effective = Object.hasOwn(Document.ownSettings, name) ? Document.ownSettings[name]?.(snapshot.settings) as Json : value
     return Document.isPortable(name, effective) ? [[name, effective]] : []
   }))

@@ -1,6 +1,8 @@
 /** Settings, flags, aliases and prices of a document. Pure. */
 import type * as Schema from "effect/Schema"
 import * as FlagCatalogue from "#schemas/flagCatalogue.ts"
+import * as FallbackChains from "#schemas/words/FallbackChains.ts"
+import * as Chains from "#src/features/fallbackChains/ports/chains.ts"
 import * as GeneralSettings from "#src/features/settings/ports/generalSettings.ts"
 import { inertFlagIssue } from "#src/management/acting.ts"
 import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
@@ -15,11 +17,29 @@ const put = (draft: Draft, section: Section, kind: DocumentKind, key: string, st
   draft.note(section, name, standing === undefined ? "created" : "changed")
 }
 
+/** Chains of other models stay; the last one of a model counts. */
+const chains = (draft: Draft, given: ReadonlyArray<FallbackChains.ChainInput>): ReadonlyArray<FallbackChains.FallbackChain> => {
+  const all = new Map(FallbackChains.chainsOf(draft.before.settings).map((chain) => [chain.model, chain]))
+  for (const [index, input] of given.entries()) {
+    const chain = Chains.read(draft.after, input)
+    if ("model" in chain) all.set(chain.model, chain)
+    else draft.refused(`settings.${FallbackChains.settingKey}.${index}`, chain)
+  }
+  if (all.size > FallbackChains.CHAINS) draft.issue(`settings.${FallbackChains.settingKey}`, `At most ${FallbackChains.CHAINS} models have a chain: remove one first`)
+  return [...all.values()].sort((a, b) => a.model < b.model ? -1 : 1)
+}
+
 export const settings = (draft: Draft, given: NonNullable<Document["settings"]>): void => {
   if (draft.refused("settings", [...GeneralSettings.inertOf(given), ...GeneralSettings.strangersIn(draft.after, given.blockedProviders ?? [])])) return
   const { settings: before } = draft.before
   const after = new Map(before)
-  for (const [name, value] of Object.entries(given as Readonly<Record<string, Schema.Json>>)) {
+  const { fallbackChains, ...others } = given
+  if (fallbackChains !== undefined) {
+    const next = chains(draft, fallbackChains)
+    put(draft, "settings", "setting", FallbackChains.settingKey, before.get(FallbackChains.settingKey), next.length === 0 ? null : next)
+    after.set(FallbackChains.settingKey, next)
+  }
+  for (const [name, value] of Object.entries(others as Readonly<Record<string, Schema.Json>>)) {
     const own = Object.hasOwn(ownSettings, name) ? ownSettings[name] : undefined
     const next = own === undefined ? GeneralSettings.whole(draft.after, name, value) : { ...own(before), ...value as object } as Schema.Json
     const standing = before.get(name) ?? (own === undefined || !same(next, own(before)) ? undefined : next)
