@@ -295,6 +295,21 @@ describe("provider nodes", () => {
     assert.strictEqual((yield* get(`/api/providers/${connection}`)).status, 404)
   }))
 
+  it.effect("a deleted node takes its prices and the documents of its connections with it, and no others", () => Effect.gen(function*() {
+    const { ask, context, cookie, create, post, put } = yield* signedIn
+    const id = String(at((yield* post("/api/provider-nodes", node)).json, "node", "id"))
+    const [own, other] = [idOf(yield* create({ provider: id, apiKey: undefined })), idOf(yield* create())]
+    for (const connection of [own, other]) assert.strictEqual((yield* put(`/api/providers/${connection}/param-filters`, { block: ["top_k"] })).status, 200)
+    assert.strictEqual((yield* ask("/api/pricing", { method: "PATCH", cookie, body: { local: { echo: { input: 1 } }, openai: { echo: { input: 2 } } } })).status, 200)
+    const kept = () => {
+      const { paramFilters, pricing } = Context.get(context, Configuration).current()
+      return [[...paramFilters.keys()].sort(), [...pricing.keys()].sort()]
+    }
+    assert.deepStrictEqual(kept(), [[own, other].sort(), [`${id}/echo`, "openai/echo"]])
+    assert.strictEqual((yield* ask(`/api/provider-nodes/${id}`, { method: "DELETE", cookie })).status, 200)
+    assert.deepStrictEqual(kept(), [[other], ["openai/echo"]])
+  }))
+
   it.effect("syncing a node's models lists them under its prefix", () => Effect.gen(function*() {
     const { create, get, post } = yield* signedIn
     const id = String(at((yield* post("/api/provider-nodes", node)).json, "node", "id"))

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
-import { ConnectionStore, CustomModelStore, NodeStore } from "#actors/ports/Stores.ts"
+import { ConnectionStore, CustomModelStore, DocumentStore, NodeStore } from "#actors/ports/Stores.ts"
 import * as Acting from "#src/features/providers/acting.ts"
 import type { ManagementCall } from "#schemas/api/Management.ts"
 import type { NewNode, NodeChange } from "./api.ts"
@@ -18,7 +18,7 @@ import { Audit } from "#src/management/audit/Audit.ts"
 import { refuseOwned } from "#src/management/ownership/ownership.ts"
 import { originOf, refuseMove } from "#src/management/ownership/storedCredentials.ts"
 import { mergeData, nodeData } from "#src/features/providers/ports/connectionRecord.ts"
-import { Connections } from "#src/features/providers/ports/Connections.ts"
+import { Connections, removeDocuments } from "#src/features/providers/ports/Connections.ts"
 import * as Destination from "#src/features/providers/ports/destination.ts"
 import * as NodeRecord from "./nodeRecord.ts"
 import { prefixIssue } from "./prefixes.ts"
@@ -41,6 +41,7 @@ export const make = Effect.gen(function*() {
   const connections = yield* Connections
   const connectionStore = yield* ConnectionStore
   const customModels = yield* CustomModelStore
+  const documents = yield* DocumentStore
   const random = yield* SecureRandom.SecureRandom
   const store = yield* NodeStore
 
@@ -122,6 +123,9 @@ export const make = Effect.gen(function*() {
       yield* refuseOwned(configuration.current(), "node", id)
       const node = yield* configuration.commit(Effect.gen(function*() {
         const node = yield* get(id)
+        const { connections: all, pricing } = configuration.current()
+        for (const connection of all) if (connection.provider === id) yield* removeDocuments(documents, connection.id)
+        for (const key of pricing.keys()) if (key.startsWith(`${id}/`)) yield* documents.remove("pricing", key)
         yield* connectionStore.removeByProvider(id)
         yield* customModels.removeAll(id)
         yield* customModels.removeAll(node.prefix)

@@ -60,6 +60,9 @@ export class Connections extends Context.Service<Connections, {
 /** Kinds of documents that belong to one connection. */
 export const documentKinds = ["param-filters", "interception-rules", "synced-models"] as const
 
+export const removeDocuments = (documents: DocumentStore["Service"], id: string) =>
+  Effect.forEach(documentKinds, (kind) => documents.remove(kind, id), { discard: true })
+
 const missing = Effect.fail(Refusal.notFound("Connection not found"))
 
 /** Registry id of a provider id or alias; else why not. */
@@ -189,7 +192,7 @@ export const make = Effect.gen(function*() {
       yield* refuseOwned(configuration.current(), "connection", id)
       const connection = yield* get(id)
       const removed = yield* configuration.commit(Effect.andThen(
-        Effect.forEach(documentKinds, (kind) => documents.remove(kind, id), { discard: true }),
+        removeDocuments(documents, id),
         store.remove(id)
       ))
       if (!removed) return yield* missing
