@@ -43,12 +43,11 @@ const amountsIn = <Name extends string>(layer: unknown, names: ReadonlyArray<Nam
 
 const isEmpty = (found: object): boolean => Object.keys(found).length === 0
 
-const overlay = (into: Draft, layer: unknown): boolean => {
+const overlay = (into: Draft, layer: unknown): void => {
   const found = amountsIn(layer, amounts)
   // The price of an hour belongs to the price of writing beside it: another one takes it away.
   if (found.cache_creation !== undefined && found.cache_creation !== into.cache_creation) delete into.cache_creation_1h
   Object.assign(into, found)
-  return !isEmpty(found)
 }
 
 const factorsIn = (layer: unknown): NonNullable<Price["tiers"]> =>
@@ -88,7 +87,9 @@ const exact = (view: PricingView, provider: string, model: string): Price | null
   const price: Draft = { ...facts }
   overlay(price, synced)
   overlayLong(price, facts, synced)
-  if (overlay(price, user)) delete price.long
+  overlay(price, user)
+  // An operator's price of tokens is that of all prompts; his other prices leave what long ones cost.
+  if (!isEmpty(amountsIn(user, ["input", "output"]))) delete price.long
   overlayTiers(price, synced)
   overlayTiers(price, user)
   return Object.keys(price).length === 0 ? null : price
@@ -151,7 +152,7 @@ export const pricingMap = (view: PricingView): PriceMap => {
   return map
 }
 
-const says = (layer: unknown): boolean => overlay({}, layer) || !isEmpty(factorsIn(layer))
+const says = (layer: unknown): boolean => !isEmpty(amountsIn(layer, amounts)) || !isEmpty(factorsIn(layer))
 
 /** GET /api/pricing?includeSources=1: the strongest layer that says something about each model. */
 export const pricingSources = (view: PricingView): Readonly<Record<string, Readonly<Record<string, PriceSource>>>> => {

@@ -38,6 +38,11 @@ describe("the price of a model", () => {
   it("loses the long-context tier of the registry when the operator sets a price of his own", () => {
     expect(Pricing.priceOf(view(), "acme", "long")?.long).toEqual({ above: 200000, input: 4, output: 8 })
     expect(Pricing.priceOf(view({ "acme/long": { input: 3 } }), "acme", "long")).toEqual({ input: 3, output: 4 })
+    expect(Pricing.priceOf(view({ "acme/long": { output: 5 } }), "acme", "long")?.long).toBeUndefined()
+  })
+
+  it("keeps the long-context tier when the operator prices something else than tokens in and out", () => {
+    for (const user of [{ cached: 1 }, { per_request: 0.1 }]) expect(Pricing.priceOf(view({ "acme/long": user }), "acme", "long")).toMatchObject({ ...user, long: { above: 200000, input: 4, output: 8 } })
   })
 
   it("keeps the factors of service tiers, each from the strongest layer that has it", () => {

@@ -83,6 +83,7 @@ describe("POST, GET, DELETE /api/pricing/sync", () => {
     expect(await call("POST", SYNC, {})).toEqual({ success: true, modelCount: 6, providerCount: 4, source: "litellm", dryRun: false })
     expect(await priceOf("openai", "gpt-4o-mini")).toEqual({ input: 0.16, output: 0.64, cached: 0.075, tiers, source: "synced" })
     expect(await priceOf("openai", "gpt-9-preview")).toEqual({ input: 2, output: 8, reasoning: 9, source: "synced" })
+    expect(await priceOf("gemini", "gemini-2.5-pro")).toMatchObject({ input: 1.25, long: { above: 200_000, input: 2.5, output: 15 } })
     expect(await costOf("gpt-4o-mini")).toBeCloseTo(0.8, 10)
     await call("PATCH", "/api/pricing", { openai: { "gpt-4o-mini": { output: 3 } } })
     expect(await priceOf("openai", "gpt-4o-mini")).toEqual({ input: 0.16, output: 3, cached: 0.075, tiers, source: "user" })

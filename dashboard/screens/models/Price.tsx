@@ -32,7 +32,7 @@ export const Price = ({ model, onClose, price, provider }: { readonly provider: 
   const stored = Object.fromEntries(names.map((name) => [name, String(valueIn(price, name) ?? "")])) as Readonly<Record<Field, string>>
   const [texts, setTexts] = useState(stored)
   const back = () => {
-    const { source, ...before } = price ?? { source: "default" as const }
+    const { long: _long, source, ...before } = price ?? { source: "default" as const, long: undefined }
     return source === "user" ? () => call("PATCH /api/pricing", { body: { [provider]: { [model]: before } } }) : () => call("DELETE /api/pricing", { query: { provider, model } })
   }
   const save = useChange("PATCH /api/pricing", touched, onClose, { said: "The price is set.", undo: back })

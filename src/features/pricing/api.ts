@@ -4,7 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
 import { amount, text } from "#schemas/api/fields.ts"
-import { TierFactors } from "#schemas/Provider.ts"
+import { Price, TierFactors } from "#schemas/Provider.ts"
 
 /** USD per 1,000,000 tokens; the per_* fields are USD per single unit. `tiers`: what tokens cost in a service tier, times the standard price. */
 export const PriceInput = Schema.Struct({
@@ -26,7 +26,8 @@ export const PriceInput = Schema.Struct({
 })
 export interface PriceInput extends Schema.Schema.Type<typeof PriceInput> {}
 
-const PriceView = Schema.Struct({ ...PriceInput.fields, source: Schema.optionalKey(Schema.Literals(["user", "synced", "default"])) })
+/** `long`: what tokens cost in prompts of more than `above` tokens. */
+const PriceView = Schema.Struct({ ...PriceInput.fields, long: Price.fields.long, source: Schema.optionalKey(Schema.Literals(["user", "synced", "default"])) })
 export interface PriceView extends Schema.Schema.Type<typeof PriceView> {}
 
 /** By provider and model. */
