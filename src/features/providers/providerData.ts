@@ -29,11 +29,14 @@ const isReasoningControl = Schema.is(Schema.NullOr(ReasoningControl))
 /** Longest User-Agent that is sent, characters. */
 const longestAgent = 500
 
-/** The refusal of a value that could not be sent, or that nothing reads: every call of the connection would fail, or be another one. */
-export const unsendable = (given: Data | undefined): Refusal.Refusal | null => {
-  const control = given?.["reasoningControl"]
+/** The refusal of a value with which every call of the connection would fail or be another one; an address that is stored may be sent back. */
+export const unsendable = (given: Data | undefined, stored: Data): Refusal.Refusal | null => {
+  const { baseUrl = null, customUserAgent: agent = null, reasoningControl: control } = given ?? {}
   if (control !== undefined && !isReasoningControl(control)) return Refusal.invalidField("providerSpecificData.reasoningControl", "Expected chat-template, openai or null")
-  const agent = given?.["customUserAgent"]
-  if (agent === undefined || agent === null || (typeof agent === "string" && isHeaderValue(agent, longestAgent))) return null
+  // Paths are put behind it.
+  if (baseUrl !== null && baseUrl !== stored["baseUrl"] && (typeof baseUrl !== "string" || /[\s?#]/.test(baseUrl))) {
+    return Refusal.invalidField("providerSpecificData.baseUrl", "Expected an http(s) URL without query")
+  }
+  if (agent === null || (typeof agent === "string" && isHeaderValue(agent, longestAgent))) return null
   return Refusal.invalidField("providerSpecificData.customUserAgent", `Expected a text of at most ${longestAgent} printable characters`)
 }

@@ -86,6 +86,16 @@ describe("connections", () => {
     assert.strictEqual(stored?.providerSpecificData["sessionToken"], "canary-session")
   }))
 
+  it.effect("refuse an address behind which no path can be put", () => Effect.gen(function*() {
+    const { create, put } = yield* signedIn
+    const id = idOf(yield* create({ providerSpecificData: { baseUrl: "https://a.test/v1" } }))
+    for (const baseUrl of ["https://a.test/v1?key=1", "https://a.test/v1#top", "https://a.test/v1 ", 5]) {
+      for (const reply of [yield* create({ providerSpecificData: { baseUrl } }), yield* put(`/api/providers/${id}`, { providerSpecificData: { baseUrl } })]) {
+        assert.deepStrictEqual([reply.status, at(reply.json, "error", "details", 0, "field")], [400, "providerSpecificData.baseUrl"], JSON.stringify(baseUrl))
+      }
+    }
+  }))
+
   it.effect("a User-Agent that could not be sent is refused, at creation and later", () => Effect.gen(function*() {
     const { create, put } = yield* signedIn
     const id = idOf(yield* create({ providerSpecificData: { customUserAgent: "a".repeat(500) } }))

@@ -99,7 +99,7 @@ export const make = Effect.gen(function*() {
       ))
   )
   const checkData = (provider: string, data: Data | undefined, stored: Data): Done<void> => Effect.suspend(() => {
-    const refusal = ProviderData.unread(data, builtin.byId.get(provider) ?? null, stored) ?? ProviderData.unsendable(data)
+    const refusal = ProviderData.unread(data, builtin.byId.get(provider) ?? null, stored) ?? ProviderData.unsendable(data, stored)
     if (refusal !== null) return Effect.fail(refusal)
     return typeof data?.["baseUrl"] === "string" ? checkUrl(data["baseUrl"], "providerSpecificData.baseUrl") : Effect.void
   })

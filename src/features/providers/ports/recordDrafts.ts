@@ -44,7 +44,7 @@ export const modelView = CustomModelRecord.view
 /** `provider`: its id; `stored`: the providerSpecificData that stands. */
 export const connectionIssues = (input: ConnectionChange, provider: string, stored: Data): Issues => {
   const { providerSpecificData: data } = input
-  const refusal = ProviderData.unread(data, builtin.byId.get(provider) ?? null, stored) ?? ProviderData.unsendable(data)
+  const refusal = ProviderData.unread(data, builtin.byId.get(provider) ?? null, stored) ?? ProviderData.unsendable(data, stored)
   return [...inertIssues(Acting.connection, input), ...refusal?.error.details ?? []]
 }
 
