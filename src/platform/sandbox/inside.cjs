@@ -100,16 +100,26 @@
     return module
   }
 
+  /** Statements of modules are none of a script, but a text of a script may look like one. */
+  const isModule = (code, script) => {
+    if (!/(?:^|[;}])[ \t]*export\b/m.test(code)) return false
+    try {
+      void new vm.Script(script)
+      return false
+    } catch {
+      return true
+    }
+  }
+
   const handlerOf = async (own, code) => {
-    if (!/^[ \t]*export[ \t]+default\b/m.test(code)) return own.evaluate(`(async (input, context) => {'use strict';\n${code}\n})`, 'handler')
-    return (await moduleOf(own, code, 'A handler')).namespace.default
+    const script = `(async (input, context) => {'use strict';\n${code}\n})`
+    return isModule(code, script) ? (await moduleOf(own, code, 'A handler')).namespace.default : own.evaluate(script, 'handler')
   }
 
   /** Exports go to the runner at once: a promise of an object with a member `then` would call it. */
   const callNamed = async (own, code, { context, input, name }) => {
-    const exported = /^[ \t]*export\b/m.test(code)
-      ? (await moduleOf(own, code, 'A plugin')).namespace
-      : own.evaluate(`(() => {'use strict'; const module = { exports: {} }; const { exports } = module;\n${code}\n; return module.exports })()`, 'plugin')
+    const script = `(() => {'use strict'; const module = { exports: {} }; const { exports } = module;\n${code}\n; return module.exports })()`
+    const exported = isModule(code, script) ? (await moduleOf(own, code, 'A plugin')).namespace : own.evaluate(script, 'plugin')
     await own.runner.named(exported, name, input, context)
   }
 

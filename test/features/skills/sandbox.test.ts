@@ -88,6 +88,12 @@ describe("a handler", () => {
     expect(mb).toBeLessThanOrEqual(256)
   }, 3 * LONG_MS)
 
+  it("is a module where it exports, also behind other statements, and not where a text says so", async () => {
+    expect(await outputOf("const handler=async({n=2})=>n*2;export{handler as default};")).toBe(4)
+    expect(await outputOf("return `\nexport default 1\n`.trim()")).toBe("export default 1")
+    expect(await run("// export it\nreturn (")).toMatchObject({ _tag: "Failed", message: expect.stringContaining("Unexpected token") })
+  }, LONG_MS)
+
   it("cannot say more than is read", async () => {
     expect(await run("return 'x'.repeat(1e6)")).toEqual({ _tag: "Failed", message: "The output has more than 262144 characters of JSON." })
     expect(await run(`return 'x'.repeat(${Sandbox.OUTPUT_MAX - 2})`)).toMatchObject({ _tag: "Output" })

@@ -113,6 +113,11 @@ describe("a sandbox that stays", () => {
   it("runs modules of the older kind, and says what is wrong with others", async () => {
     resident = await made("exports.twice = ([n]) => n * 2; module.exports.shown = () => typeof require")
     expect([await output(""), await output("twice"), await output("shown")]).toEqual([["twice", "shown"], 2, "undefined"])
+    resident = await made("const text = 'an export { of }'; exports.said = () => text")
+    expect(await output("said")).toBe("an export { of }")
+    // As bundlers write it.
+    resident = await made("var n=2,t=([a])=>a*n;export{t as twice};")
+    expect([await output(""), await output("twice")]).toEqual([["twice"], 2])
     resident = await made("export const a = ;")
     expect(await output("a")).toMatchObject({ _tag: "Failed", message: "Unexpected token ';'" })
     resident = await made("import fs from 'node:fs'\nexport const a = () => 1")
