@@ -51,8 +51,9 @@ const failed = (message: string): Outcome => ({ _tag: "Failed", message })
 let inside: string | undefined
 const program = (): string => inside ??= fs.readFileSync(new URL("./inside.cjs", import.meta.url), "utf8")
 
+/** V8's cache of compiled code would keep the context of each call that is a module. */
 const flags = [
-  "--permission", "--frozen-intrinsics", "--disallow-code-generation-from-strings", "--experimental-vm-modules", "--unhandled-rejections=none", "--no-warnings",
+  "--permission", "--frozen-intrinsics", "--no-compilation-cache", "--disallow-code-generation-from-strings", "--experimental-vm-modules", "--unhandled-rejections=none", "--no-warnings",
   `--max-old-space-size=${HEAP_MB}`, "--max-semi-space-size=8"
 ]
 

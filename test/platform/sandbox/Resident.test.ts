@@ -124,6 +124,14 @@ describe("a sandbox that stays", () => {
     expect(await output("a")).toEqual({ _tag: "Failed", message: "A plugin imports nothing." })
   }, LONG_MS)
 
+  it("gives back the memory of each call", async () => {
+    resident = await made("const table = Array.from({ length: 4000 }, (_, i) => 'x'.repeat(80) + i)\nexport const size = () => table.length")
+    await Effect.runPromise(resident.warm)
+    const before = sandboxesOf(globalThis.process.pid)
+    for (let i = 0; i < 300; i++) expect(await output("size")).toBe(4000)
+    expect(sandboxesOf(globalThis.process.pid)).toEqual(before)
+  }, LONG_MS)
+
   it("ends with its scope", async () => {
     await Effect.runPromise(Scope.close(scope, Exit.void))
     await eventually(async () => sandboxesOf(globalThis.process.pid).length, (count) => count === 0, "the end of all sandboxes")
