@@ -26,7 +26,7 @@ describe.skipIf(!canBrowse())("the dashboard's view of healing", () => {
     await on.gateway.operator.createConnection({ provider: "lab", apiKey: "sk-broken", name: "broken" })
     await api("POST", "/api/combos", { name: "reliable", strategy: "priority", models: ["lab/small", "sim/echo"] })
     const { id, key } = await on.gateway.operator.createKey("spender")
-    await api("PATCH", "/api/pricing", { sim: { echo: { input: 1_000_000, output: 1_000_000 } } })
+    await api("PATCH", "/api/pricing", { sim: { echo: { input: 100_000, output: 100_000 } } })
     await api("POST", "/api/usage/budget", { apiKeyId: id, dailyLimitUsd: 0.001 })
     await ask("sim/echo", key)
     for (let i = 0; i < 6; i++) await ask("lab/small")

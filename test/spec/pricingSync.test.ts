@@ -77,6 +77,20 @@ describe("POST, GET, DELETE /api/pricing/sync", () => {
     expect(await audited("pricing.synced")).toHaveLength(1)
   })
 
+  it("a price that is too large to be counted is refused by its field, and the largest one is counted", async () => {
+    const fields = async (price: Body) => {
+      const { status, text } = await lab.gateway.operator.raw("PATCH", "/api/pricing", { openai: { "gpt-4o-mini": price } })
+      return [status, ((JSON.parse(text) as { error: { details?: ReadonlyArray<{ field: string }> } }).error.details ?? []).map(({ field }) => field)]
+    }
+    for (const [price, field] of [
+      [{ input: 1e308 }, "input"], [{ output: 100_001 }, "output"], [{ per_request: 10_001 }, "per_request"], [{ tiers: { flex: 1_001 } }, "tiers.flex"]
+    ] as const) expect(await fields(price)).toEqual([400, [`openai.gpt-4o-mini.${field}`]])
+    await lab.sim.rule({ match: { model: "gpt-4o-mini" }, script: { usage: { promptTokens: 1_000_000, completionTokens: 1_000_000, totalTokens: 2_000_000 } } })
+    await call("PATCH", "/api/pricing", { openai: { "gpt-4o-mini": { input: 100_000, output: 0, per_request: 10_000 } } })
+    expect(await costOf("gpt-4o-mini")).toBe(110_000)
+    await call("DELETE", "/api/pricing")
+  })
+
   it("synchronised prices stand between the operator's and the shipped ones, in the list and in the ledger, also after a restart", async () => {
     await lab.sim.rule({ match: { model: "gpt-4o-mini" }, script: { usage: { promptTokens: 1_000_000, completionTokens: 1_000_000, totalTokens: 2_000_000 } } })
     expect(await costOf("gpt-4o-mini")).toBeCloseTo(0.75, 10)

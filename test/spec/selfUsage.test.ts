@@ -25,8 +25,8 @@ describe("GET /api/usage/self-usage", () => {
   })
 
   it("tells the USD limits as JSON, and only where there are any", async () => {
-    await lab.gateway.operator.price(lab.node, "m", { input: 0, output: 1_000_000 / 4 })
-    await lab.sim.rule({ match: { model: "m" }, script: { tokens: 2, usage: { promptTokens: 1, completionTokens: 2, totalTokens: 3 } } })
+    await lab.gateway.operator.price(lab.node, "m", { input: 0, output: 100_000 })
+    await lab.sim.rule({ match: { model: "m" }, script: { tokens: 2, usage: { promptTokens: 1, completionTokens: 5, totalTokens: 6 } } })
     const key = await asking({ usageLimitEnabled: true, dailyUsageLimitUsd: 2, weeklyUsageLimitUsd: 10 })
     await lab.chat({ model: "m", max_tokens: 2 }, { authorization: `Bearer ${key.key}` })
     const reply = JSON.parse((await own(key.key, "?format=json")).text) as { allowed: boolean; personal: Record<string, unknown>; provider: unknown; providers: unknown }

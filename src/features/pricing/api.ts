@@ -4,30 +4,35 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
 import { amount, text } from "#schemas/api/fields.ts"
-import { Price, TierFactors } from "#schemas/Provider.ts"
+import { Price, ServiceTier, TierFactors } from "#schemas/Provider.ts"
+import { TOKENS_MAX, UNIT_MAX } from "./sync/reading.ts"
 
-/** USD per 1,000,000 tokens; the per_* fields are USD per single unit. `tiers`: what tokens cost in a service tier, times the standard price. */
+const ofTokens = ["input", "output", "cached", "reasoning", "cache_creation", "cache_creation_1h"] as const
+const ofUnits = ["per_image", "per_second", "per_character", "per_search_unit", "per_query", "per_page", "per_document", "per_request"] as const
+
+/** Of amounts that may be zero. */
+const fieldsOf = <Name extends string>(names: ReadonlyArray<Name>, value: typeof amount) =>
+  Object.fromEntries(names.map((name) => [name, Schema.optionalKey(value)])) as { readonly [K in Name]: Schema.optionalKey<typeof amount> }
+
+const atMost = (most: number) => amount.check(Schema.makeFilter((value: number) => value <= most || `Expected at most ${most}`))
+
+/** As prices are stored; an earlier release took any amount. */
+export const StoredPrice = Schema.Struct({ ...fieldsOf(ofTokens, amount), ...fieldsOf(ofUnits, amount), tiers: Schema.optionalKey(TierFactors) })
+
+/** Largest factor of a service tier. */
+const FACTOR_MAX = 1_000
+
+/**
+ * USD per 1,000,000 tokens; the per_* fields are USD per single unit. `tiers`: what tokens cost in a service tier, times the standard price.
+ * What is too large to be counted would cost nothing.
+ */
 export const PriceInput = Schema.Struct({
-  input: Schema.optionalKey(amount),
-  output: Schema.optionalKey(amount),
-  cached: Schema.optionalKey(amount),
-  reasoning: Schema.optionalKey(amount),
-  cache_creation: Schema.optionalKey(amount),
-  cache_creation_1h: Schema.optionalKey(amount),
-  per_image: Schema.optionalKey(amount),
-  per_second: Schema.optionalKey(amount),
-  per_character: Schema.optionalKey(amount),
-  per_search_unit: Schema.optionalKey(amount),
-  per_query: Schema.optionalKey(amount),
-  per_page: Schema.optionalKey(amount),
-  per_document: Schema.optionalKey(amount),
-  per_request: Schema.optionalKey(amount),
-  tiers: Schema.optionalKey(TierFactors)
+  ...fieldsOf(ofTokens, atMost(TOKENS_MAX)), ...fieldsOf(ofUnits, atMost(UNIT_MAX)), tiers: Schema.optionalKey(Schema.Struct(fieldsOf(ServiceTier.literals, atMost(FACTOR_MAX))))
 })
 export interface PriceInput extends Schema.Schema.Type<typeof PriceInput> {}
 
 /** `long`: what tokens cost in prompts of more than `above` tokens. */
-const PriceView = Schema.Struct({ ...PriceInput.fields, long: Price.fields.long, source: Schema.optionalKey(Schema.Literals(["user", "synced", "default"])) })
+const PriceView = Schema.Struct({ ...StoredPrice.fields, long: Price.fields.long, source: Schema.optionalKey(Schema.Literals(["user", "synced", "default"])) })
 export interface PriceView extends Schema.Schema.Type<typeof PriceView> {}
 
 /** By provider and model. */

@@ -3,7 +3,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Schema from "effect/Schema"
 import { Configuration, shownKeys, shownModel } from "#actors/ports/Configuration.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
-import { PriceInput, type PriceView, PricingGroup } from "./api.ts"
+import { type PriceInput, type PriceView, PricingGroup, StoredPrice } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
@@ -14,7 +14,7 @@ import * as Surface from "#src/management/Surface.ts"
 
 const KIND = "pricing"
 
-const readPrice = Schema.decodeUnknownOption(PriceInput)
+const readPrice = Schema.decodeUnknownOption(StoredPrice)
 
 /** Field by field, factors of tiers too. */
 const merged = (before: PriceInput | undefined, change: PriceInput): PriceInput =>
