@@ -165,13 +165,15 @@ describe("following another gateway", () => {
     expect(await refused("POST", CLOUD, { action: "enable", token: "canary-sync" })).toEqual([502, "upstream_error", `The gateway at ${otherUrl} answered 401: The sync token is not valid`])
     reply = { status: 200, body: "<html>" }
     expect(await refused("POST", CLOUD, { action: "enable", token: "canary-sync" })).toEqual([502, "upstream_error", `The gateway at ${otherUrl} answered no bundle that this release reads`])
+    reply = { status: 200, body: `{"form":1,"version":"${"a".repeat(64)}","config":{"nodes":${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}},"variables":[],"leftOut":[]}` }
+    expect((await refused("POST", CLOUD, { action: "enable", token: "canary-sync" })).slice(0, 2)).toEqual([502, "upstream_error"])
     reply = { status: 302, body: "", headers: { location: `${otherUrl}/elsewhere` } }
     expect((await refused("POST", CLOUD, { action: "enable", token: "canary-sync" }))[0]).toBe(502)
     declare({ combos: { bad: { strategy: "no such strategy" } } })
     expect((await refused("POST", CLOUD, { action: "enable", token: "canary-sync" })).slice(0, 2)).toEqual([422, "sync_refused"])
     expect(await statusOf()).toMatchObject({ enabled: false, connected: false, lastSync: null, hasToken: false })
     expect((await statusOf())["lastError"]).toContain("combos.bad.strategy")
-    expect(heard).toEqual(Array.from({ length: 4 }, () => ({ url: BUNDLE, authorization: "Bearer canary-sync", "if-none-match": undefined })))
+    expect(heard).toEqual(Array.from({ length: 5 }, () => ({ url: BUNDLE, authorization: "Bearer canary-sync", "if-none-match": undefined })))
     heard.length = 0
   })
 

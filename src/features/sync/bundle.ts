@@ -1,6 +1,7 @@
 /** What a gateway hands on to another: its declarations without secrets, and the version by which they are known again. Pure. */
 import * as Crypto from "node:crypto"
 import * as Schema from "effect/Schema"
+import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
 import { ordered } from "#src/wire/json/ordered.ts"
 
 type Json = Schema.Json
@@ -32,8 +33,9 @@ export const make = (declared: Pick<Bundle, "config" | "variables" | "leftOut">)
 
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Bundle))
 
-/** Null for a text that is no bundle of this form. */
+/** Null for a text that is no bundle of this form, or holds more than may be parsed. */
 export const read = (text: string): Bundle | null => {
+  if (JsonBounds.scan(Buffer.from(text)) !== null) return null
   const found = decode(text)
   return found._tag === "Some" ? found.value : null
 }
