@@ -258,6 +258,27 @@ describe("following another gateway", () => {
     expect(await audited("sync.cloud.disabled")).toEqual([{ target: null, details: { released: 2 } }])
   })
 
+  it("lets requests pass while it applies a long bundle", async () => {
+    declare({ nodes: Object.fromEntries(Array.from({ length: 600 }, (_, i) => [`long${i}`, { type: "openai-compatible", apiType: "chat", baseUrl: "nowhere" }])) })
+    let isOver = false
+    let longestMs = 0
+    const begun = performance.now()
+    const syncing = call("POST", CLOUD, { action: "enable", token: "canary-sync" }).finally(() => {
+      isOver = true
+    })
+    while (!isOver) {
+      const asked = performance.now()
+      await lab.gateway.operator.raw("GET", "/api/health/ping")
+      longestMs = Math.max(longestMs, performance.now() - asked)
+    }
+    await syncing
+    // Not one long wait, however fast the machine is.
+    expect(longestMs * 2).toBeLessThan(performance.now() - begun)
+    expect((await statusOf()).refused).toHaveLength(200)
+    await call("POST", CLOUD, { action: "disable" })
+    heard.length = 0
+  })
+
   it("is an operator's with scope admin", async () => {
     const manager = await lab.gateway.operator.createKey("manager", { scopes: ["manage"] })
     for (const [method, path, body] of [["POST", CLOUD, { action: "disable" }], ["POST", "/api/sync/initialize", {}], ["PATCH", "/api/settings", { cloudUrl: otherUrl }], ["PATCH", "/api/settings", { cloudEnabled: true }]] as const) {

@@ -115,6 +115,8 @@ export const make = Effect.gen(function*() {
       if (wanted.length === 0) continue
       const found = yield* Effect.result(standing(inner, kind, connections))
       for (const one of wanted) {
+        // Requests are served meanwhile: nothing else of a refused entry waits.
+        yield* Effect.yieldNow
         yield* renew
         outcomes.push(yield* told(one, Effect.gen(function*() {
           const { action, id } = yield* applyOne(inner, file, kind, one, yield* Effect.fromResult(found), owned)
