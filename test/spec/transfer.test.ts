@@ -161,6 +161,19 @@ describe("an import", () => {
     await take(before.document)
   })
 
+  it("takes a value under its older name over what stands under its newer one", async () => {
+    const before = await exported()
+    const acting = async () => (await call<{ readonly waitForCooldown: Fields }>("GET", "/api/resilience")).waitForCooldown
+    await call("PATCH", "/api/settings", { requestRetry: 1 })
+    await call("PATCH", "/api/resilience", { waitForCooldown: { maxRetries: 5, maxRetryWaitSec: 20 } })
+    const { document } = await exported()
+    expect(document.settings).not.toHaveProperty("requestRetry")
+    await take({ ...document, settings: { requestRetry: 2 } })
+    expect(await acting()).toEqual({ enabled: true, maxRetries: 2, maxRetryWaitSec: 20 })
+    await call("PATCH", "/api/resilience", { waitForCooldown: { maxRetries: 3, maxRetryWaitSec: 30 } })
+    expect((await exported()).text).toBe(before.text)
+  })
+
   it("brings back what was removed; a connection waits for its credential", async () => {
     const [node] = (await call<{ readonly nodes: ReadonlyArray<{ readonly id: string }> }>("GET", "/api/provider-nodes")).nodes
     for (const { id } of (await call<{ readonly combos: ReadonlyArray<{ readonly id: string }> }>("GET", "/api/combos")).combos) await call("DELETE", `/api/combos/${id}`)
@@ -184,7 +197,7 @@ describe("an import", () => {
     ["a setting that decides about access", part({ settings: { requireLogin: false, oidcClientSecret: "x", stickyRoundRobinLimit: 1 } }), ["settings.requireLogin", "settings.oidcClientSecret"]],
     ["a flag that does", part({ flags: { REQUIRE_API_KEY: "false", GATEWAY_MCP_ENFORCE_SCOPES: "false" } }), ["flags.REQUIRE_API_KEY", "flags.GATEWAY_MCP_ENFORCE_SCOPES"]],
     ["unknown fields and values that cannot be", part({ settings: { nothing: 1, stickyRoundRobinLimit: -1 }, hats: [] }), ["hats", "settings.nothing", "settings.stickyRoundRobinLimit"]],
-    ["fields that do not act", part({ settings: { theme: "dark" }, connections: [{ id: "x", provider: "openai", name: "n", authType: "apikey", group: "g" }] }), ["settings.theme", "connections.0.group"]],
+    ["fields that do not act", part({ settings: { theme: "dark" }, connections: [{ id: "x", provider: "openai", name: "n", authType: "apikey", providerSpecificData: { reasoningControl: "g" } }] }), ["settings.theme", "connections.0.providerSpecificData.reasoningControl"]],
     ["names that mean nothing", part({
       combos: [{ name: "a", models: ["nowhere/model", { kind: "combo-ref", comboName: "none" }] }], mappings: [{ pattern: "x", combo: "none" }], prices: { nowhere: { m: { input: 1 } } },
       models: [{ provider: "nowhere", modelId: "m" }], connections: [{ id: "x", provider: "nowhere", name: "n", authType: "none" }]

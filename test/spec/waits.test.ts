@@ -94,6 +94,24 @@ describe("waitForCooldown", () => {
     expect((await lab.rows(reply)).map(({ final }) => final)).toEqual([false, false, true])
   })
 
+  it("requestRetry and maxRetryIntervalSec are older names of the same values, and the newest change acts", async () => {
+    const { operator } = lab.gateway
+    const older = (change: Record<string, unknown>) => operator.call<Record<string, unknown>>("PATCH", "/api/settings", change)
+    const shown = ({ requestRetry, maxRetryIntervalSec }: Record<string, unknown>) => [requestRetry, maxRetryIntervalSec]
+    expect(shown(await older({ requestRetry: 1 }))).toEqual([1, 30])
+    const { chat, entries } = await limited(1, {}, 9)
+    const reply = await chat()
+    expect([reply.status, (await entries()).length]).toEqual([429, 2])
+    expect((await lab.rows(reply)).map(({ final, status }) => [status, final])).toEqual([[429, false], [429, true]])
+    expect(shown(await older({ maxRetryIntervalSec: 1 }))).toEqual([1, 1])
+    const far = await limited(2)
+    expect([(await far.chat()).status, (await far.entries()).length]).toEqual([429, 1])
+    const now = await operator.call<Record<string, unknown>>("GET", "/api/resilience")
+    expect([now["waitForCooldown"], now["legacy"]]).toEqual([{ enabled: true, maxRetries: 1, maxRetryWaitSec: 1 }, { requestRetry: 1, maxRetryIntervalSec: 1 }])
+    await settings({ waitForCooldown: { maxRetries: 4 } })
+    expect(shown(await operator.call("GET", "/api/settings"))).toEqual([4, 1])
+  })
+
   it("a client that leaves in its own wait costs no further call", async () => {
     const requestId = crypto.randomUUID()
     const { connection, entries, model } = await limited(2)

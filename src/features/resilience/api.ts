@@ -14,7 +14,7 @@ const sections = {
   ...ResilienceChange.fields,
   /** The stream recovery flags; change them as feature flags. */
   streamRecovery: Schema.Struct({ enabled: Schema.Boolean, midStream: Schema.Boolean, toolCallSafe: Schema.Boolean, earlyEofSibling: Schema.Boolean }),
-  /** Older settings of the same purpose, read only. */
+  /** The waits of `waitForCooldown` under their older names, read only. */
   legacy: Schema.Struct({ requestRetry: Schema.Json, maxRetryIntervalSec: Schema.Json }),
   /** State of this node's breakers. */
   breakers: Schema.Array(Breaker)

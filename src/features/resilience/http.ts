@@ -10,7 +10,6 @@ import { UsageStore } from "#actors/ports/UsageStore.ts"
 import * as Acting from "./acting.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { type ConcurrencyChange, type LockoutRow, type ResilienceView, ResilienceGroup } from "./api.ts"
-import { settingDefaults } from "#schemas/settingDefaults.ts"
 import type { ConcurrencyLimits, ResilienceChange } from "#schemas/records/ResilienceSettings.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
@@ -18,6 +17,7 @@ import { Audit } from "#src/management/audit/Audit.ts"
 import { breakerRows } from "#src/features/resilience/ports/breakerRows.ts"
 import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
 import { sessionsOf } from "#src/features/sessions/ports/clientSessions.ts"
+import * as OlderNames from "#src/features/resilience/ports/olderNames.ts"
 import * as ResilienceSettings from "#src/features/resilience/ports/resilienceSettings.ts"
 import * as Surface from "#src/management/Surface.ts"
 
@@ -54,7 +54,6 @@ export const layer = HttpApiBuilder.group(Surface.make(ResilienceGroup), "resili
   const usage = yield* UsageStore
 
   const providerOf = (text: string): string => knownProvider(configuration.current(), text) ?? text
-  const setting = (name: string) => configuration.current().settings.get(name) ?? settingDefaults[name] ?? null
 
   /** Names that an operator gives are stored as ids, and ids are shown as names. */
   const byId = (change: ResilienceChange): ResilienceChange => ResilienceSettings.renamed(change, (records) =>
@@ -70,7 +69,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ResilienceGroup), "resili
       toolCallSafe: flags.isOn("STREAM_RECOVERY_TOOLCALL_ORDER_FIX"),
       earlyEofSibling: flags.isOn("STREAM_EARLY_EOF_SIBLING_FAILOVER_ENABLED")
     },
-    legacy: { requestRetry: setting("requestRetry") as number, maxRetryIntervalSec: setting("maxRetryIntervalSec") as number },
+    legacy: OlderNames.shown(control.settings()),
     breakers: breakerRows(control, configuration.current(), now)
   }))
 
@@ -94,6 +93,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ResilienceGroup), "resili
       const issues = issuesOf(merged as ResilienceChange)
       if (issues.length > 0) return yield* Effect.fail(Refusal.invalidFields(issues))
       yield* documents.put(KIND, ResilienceSettings.settingKey, merged)
+      yield* Effect.forEach(OlderNames.saidBy(change), (name) => documents.remove(KIND, name), { discard: true })
     }))
     yield* audit.note({ action: "resilience.updated", resourceType: "resilience", details: { changed: names } })
     return { ok: true as const, ...yield* view }

@@ -44,6 +44,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
     return {
       ...settingDefaults,
       ...Object.fromEntries(Object.entries(stored).filter(([name]) => !unlisted.has(name))),
+      ...GeneralSettings.waits(configuration.current()),
       modelLockout: { ...modelLockoutDefaults, ...GeneralSettings.isRecord(stored["modelLockout"]) ? stored["modelLockout"] : {} },
       ...secretsSet,
       hasPassword: yield* password.exists,
@@ -74,7 +75,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
     }
     yield* refuseInert(Acting.settings, settings)
     // What it was before lets an operator take the change back; documents are too large for a line of the audit.
-    const known = configuration.current().settings
+    const known = new Map([...configuration.current().settings, ...Object.entries(GeneralSettings.waits(configuration.current()))])
     const before: Readonly<Record<string, Schema.Json>> = Object.fromEntries(entries.flatMap(([name]) => {
       if (secretSettings.has(name)) return []
       const value = (known.get(name) ?? (settingDefaults as Readonly<Record<string, unknown>>)[name] ?? null) as Schema.Json
@@ -87,7 +88,8 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
         const before = configuration.current().settings
         const issues = [...strangers, ...SingleSignOn.issuesOf(before, new Map([...before, ...entries]), entries.map(([name]) => name), flags.isOn(SingleSignOn.FLAG))]
         if (issues.length > 0) return yield* Effect.fail(Refusal.invalidFields(issues))
-        yield* Effect.forEach(entries, ([name, value]) => Effect.suspend(() => store(name, GeneralSettings.whole(configuration.current(), name, value))), { discard: true })
+        const beside = GeneralSettings.beside(configuration.current(), entries.map(([name]) => name))
+        yield* Effect.forEach([...entries, ...beside], ([name, value]) => Effect.suspend(() => store(name, GeneralSettings.whole(configuration.current(), name, value))), { discard: true })
       }))
       yield* audit.note({ action: "settings.updated", resourceType: "settings", details: { changed: entries.map(([name]) => name), before } })
     }

@@ -10,6 +10,7 @@ import {
   ConcurrencyLimits, ModelLockoutChange, modelLockoutDefaults, type ProfileName, ResilienceChange, resilienceDefaults,
   type ResilienceSettings
 } from "#schemas/records/ResilienceSettings.ts"
+import * as OlderNames from "./olderNames.ts"
 
 /** Keys of kind `setting` that hold them. */
 export const settingKey = "resilience"
@@ -67,12 +68,15 @@ export const nothingOutside: Outside = { autoQueue: () => false, maxWaitMs: null
 /** A node's part of a cap, rounded up so that no node is shut out; 0 = no cap stays none. */
 export const partOf = (cap: number, nodes: number): number => Math.ceil(cap / nodes)
 
-/** Defaults under the environment under a change. */
-export const effective = (change: ResilienceChange, { maxQueueDepth, maxWaitMs }: Outside = nothingOutside): ResilienceSettings => {
-  const { requestQueue } = resilienceDefaults
+/** Defaults under the environment, the older names of waits and a change. */
+export const effective = (
+  change: ResilienceChange, { maxQueueDepth, maxWaitMs }: Outside = nothingOutside, older: ResilienceChange["waitForCooldown"] = {}
+): ResilienceSettings => {
+  const { requestQueue, waitForCooldown } = resilienceDefaults
   const defaults: ResilienceSettings = {
     ...resilienceDefaults,
-    requestQueue: { ...requestQueue, maxWaitMs: maxWaitMs ?? requestQueue.maxWaitMs, maxQueueDepth: maxQueueDepth ?? requestQueue.maxQueueDepth }
+    requestQueue: { ...requestQueue, maxWaitMs: maxWaitMs ?? requestQueue.maxWaitMs, maxQueueDepth: maxQueueDepth ?? requestQueue.maxQueueDepth },
+    waitForCooldown: { ...waitForCooldown, ...older }
   }
   return merge(defaults as unknown as Json, change as Json) as unknown as ResilienceSettings
 }
@@ -105,7 +109,7 @@ const cooldownOf = (settings: ResilienceSettings, profile: ProfileName): Connect
 }
 
 export const of = (snapshot: Stored, outside: Outside = nothingOutside): Effective => {
-  const settings = effective(storedChange(snapshot), outside)
+  const settings = effective(storedChange(snapshot), outside, OlderNames.stored(snapshot.settings))
   const limits = limitsOf(snapshot)
   const stored = Option.getOrElse(readLockout(snapshot.settings.get("modelLockout") ?? {}), () => ({}))
   return {

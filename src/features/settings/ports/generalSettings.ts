@@ -4,6 +4,7 @@ import { blockedProviders, shownKeys, shownProvider, type Snapshot } from "#acto
 import type * as Refusal from "#schemas/api/Refusal.ts"
 import * as Acting from "#src/features/settings/acting.ts"
 import { secretSettings, SettingsInput } from "#src/features/settings/api.ts"
+import * as OlderNames from "#src/features/resilience/ports/olderNames.ts"
 import * as ResilienceSettings from "#src/features/resilience/ports/resilienceSettings.ts"
 import { inertIssues } from "#src/management/acting.ts"
 import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
@@ -47,6 +48,15 @@ export const whole = (snapshot: Snapshot, name: string, value: Schema.Json): Sch
   if (name === "blockedProviders" && Array.isArray(value)) return [...new Set(value.map((one) => knownProvider(snapshot, String(one)) ?? one))]
   const standing = snapshot.settings.get(name) as Schema.Json | undefined
   return name === "modelLockout" && isRecord(value) && isRecord(standing) ? { ...standing, ...value } : value
+}
+
+/** `requestRetry` and `maxRetryIntervalSec` as they act: `PATCH /api/resilience` has newer names for them. */
+export const waits = (snapshot: Snapshot): Readonly<Record<string, Schema.Json>> => OlderNames.shown(ResilienceSettings.of(snapshot).settings)
+
+/** What must be stored beside a change of these settings, by name: the section of resilience gives way to an older name that is newer. */
+export const beside = (snapshot: Snapshot, names: ReadonlyArray<string>): ReadonlyArray<readonly [name: string, value: Schema.Json]> => {
+  const change = OlderNames.without(ResilienceSettings.storedChange(snapshot), names)
+  return change === null ? [] : [[ResilienceSettings.settingKey, change as unknown as Schema.Json]]
 }
 
 export { secretSettings, SettingsInput }

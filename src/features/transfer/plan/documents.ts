@@ -47,6 +47,10 @@ export const settings = (draft: Draft, given: NonNullable<Document["settings"]>)
     if (next === null) after.delete(name)
     else after.set(name, next)
   }
+  for (const [name, value] of GeneralSettings.beside(draft.after, Object.keys(given))) {
+    put(draft, "settings", "setting", name, before.get(name), value)
+    after.set(name, value)
+  }
   draft.after = { ...draft.after, settings: after }
 }
 
