@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
+import { OwnFailures } from "#actors/request/OwnFailures.ts"
 import type { Pass } from "#actors/request/ports/Resilience.ts"
 import type { ResilienceControl } from "#src/features/resilience/ports/ResilienceControl.ts"
 import { BreakerTable, CLAIM_MS } from "#src/features/resilience/redis/BreakerTable.ts"
@@ -106,6 +107,16 @@ class World {
     for (let i = 0; i < 3; i++) this.release(this.enter(node) ?? undefined, 500)
   }
 }
+
+describe("a breaker over nodes", () => {
+  it("hears of the request's own failures: they never shut it out of another model", () => {
+    const own = new OwnFailures()
+    const world = new World()
+    const pass = world.nodes[0]?.enter(to, world.now, false, own)
+    if (pass !== undefined && isPass(pass)) pass.release(verdict(500), world.now, own)
+    assert.isTrue(own.has(to, to.model))
+  })
+})
 
 const Act = Schema.Union([
   Schema.Struct({ act: Schema.Literal("enter"), node: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: NODES - 1 })), wait: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2_000 })) }),

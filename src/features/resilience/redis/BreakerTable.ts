@@ -280,8 +280,8 @@ class SharedPass implements Pass {
     if (this.#probe !== null) this.#table.settled(this.#target, this.#probe, { ok: true, status: 200, network: false }, now)
   }
 
-  release(verdict: Verdict | null, now: number): void {
-    this.#inner.release(verdict, now)
+  release(verdict: Verdict | null, now: number, ownFailures: OwnFailures | null = null): void {
+    this.#inner.release(verdict, now, ownFailures)
     if (this.#probe !== null || (verdict !== null && !verdict.ok)) this.#table.settled(this.#target, this.#probe, verdict, now)
   }
 }
