@@ -33,6 +33,11 @@ export class OwnFailures {
     return this.counted.has(provider) && !this.failures.some((failed) => failed.provider === provider && failed.model === model)
   }
 
+  /** A rest of the whole provider is this request's doing as well: it goes on to other accounts and models there. */
+  excusesProvider({ provider }: Target): boolean {
+    return this.counted.has(provider)
+  }
+
   /** The rest of the target's connection is this request's doing, or a guess after failures of which some were its own. */
   excusesRest(target: Target, rest: { readonly guessed: boolean }): boolean {
     if (this.has(target, target.model)) return false

@@ -1,5 +1,5 @@
 /**
- * The cooldown of one connection, or of one of its models: how long it is not used after a failure. Pure transitions.
+ * The cooldown of one connection, of one of its models, or of a whole provider: how long it is not used after a failure. Pure transitions.
  *
  * A failure belongs to its model first; `isWide` says which ones are the connection's as a whole. A running cooldown is never
  * shortened or restarted by another failure of the same burst; only a longer hint of the upstream extends it. A success ends the
@@ -17,6 +17,8 @@ export interface CooldownRules {
   /** Largest exponent of 2. */
   readonly maxBackoffLevel: number
   readonly useHints: boolean
+  /** Longest pause of our own guess, ms; absent = that of hints. */
+  readonly longestMs?: number
 }
 
 export type CooldownReason = "rate_limit_exceeded" | "quota_exhausted" | "model_capacity" | "server_error" | "auth_error" | "unknown"
@@ -120,7 +122,7 @@ const backoffMs = (rule: Exclude<CooldownRule, { readonly pause: "fixed" }>, lev
   // An operator that switched the guess off for server errors also means unusual ones.
   if (rule.pause === "general") return settings.transientBaseMs === 0 ? 0 : Math.min(general.baseMs * 2 ** Math.min(level, general.maxLevel), general.capMs)
   const base = rule.pause === "transient" ? settings.transientBaseMs : settings.rateLimitBaseMs
-  return Math.min(base * 2 ** Math.min(level, settings.maxBackoffLevel), maxHintMs)
+  return Math.min(base * 2 ** Math.min(level, settings.maxBackoffLevel), settings.longestMs ?? maxHintMs)
 }
 
 const failed = (state: State, event: Extract<CooldownEvent, { readonly _tag: "Failed" }>, settings: CooldownRules, now: number): CooldownStep => {

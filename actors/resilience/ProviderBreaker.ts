@@ -6,6 +6,7 @@
  * counts only in that era: the stragglers of an outage neither prolong it nor open the breaker again after it is over.
  */
 import type { BreakerState } from "#actors/request/ports/Resilience.ts"
+import { maxHintMs } from "./retryHint.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 
 /** Failures in a row; `resetTimeoutMs` is how long an open breaker refuses, in ms. */
@@ -40,11 +41,13 @@ export interface Ticket {
   readonly model: string
 }
 
-/** `neutral`: the call says nothing about the provider (a client abort, a 4xx). */
+/** `neutral`: the call says nothing about the provider (a client abort, a 4xx). `holdMs`: how long the upstream itself said that it refuses. */
 export type BreakerEvent =
   | { readonly _tag: "Enter"; readonly model: string }
-  | { readonly _tag: "Ended"; readonly ticket: Ticket; readonly result: "ok" | "failed" | "neutral"; readonly status: number }
+  | { readonly _tag: "Ended"; readonly ticket: Ticket; readonly result: "ok" | "failed" | "neutral"; readonly status: number; readonly holdMs?: number }
   | { readonly _tag: "Reset" }
+
+type Ended = Extract<BreakerEvent, { readonly _tag: "Ended" }>
 
 export type BreakerReply =
   | { readonly _tag: "Entered"; readonly ticket: Ticket }
@@ -68,7 +71,7 @@ const noted: BreakerReply = { _tag: "Noted" }
 
 const breakdowns: ReadonlySet<StatusReason.StatusReason> = new Set(["request-timeout", "failed", "bad-gateway", "unavailable", "gateway-timeout"])
 
-/** Only the provider's own breakdowns count: never a 429, never another 4xx. */
+/** Only the provider's own breakdowns count: no 4xx, and a 429 where its setting says so only. */
 export const counts = (status: number, network: boolean): boolean =>
   network || breakdowns.has(StatusReason.of(status))
 
@@ -97,11 +100,11 @@ export const refusalOf = (state: State, model: string, now: number): Extract<Bre
 
 const closedAgain = (state: State): State => ({ ...fresh, era: state.era + 1, lastFailureAt: state.lastFailureAt, lastStatus: state.lastStatus })
 
-const opened = (state: State, only: string | null, settings: BreakerRules, status: number, now: number): State => ({
+const opened = (state: State, only: string | null, settings: BreakerRules, { holdMs = 0, status }: Pick<Ended, "holdMs" | "status">, now: number): State => ({
   failures: state.failures + 1,
   only,
   others: 0,
-  openUntil: now + settings.resetTimeoutMs,
+  openUntil: now + Math.max(settings.resetTimeoutMs, Math.min(holdMs, maxHintMs)),
   probeSince: null,
   era: state.era + 1,
   lastFailureAt: now,
@@ -120,29 +123,30 @@ const enter = (state: State, model: string, now: number): BreakerStep => {
   return [{ _tag: "Entered", ticket: { era, probe: true, model } }, { ...state, era, probeSince: now }, none]
 }
 
-const ended = (state: State, event: Extract<BreakerEvent, { readonly _tag: "Ended" }>, settings: BreakerRules, now: number): BreakerStep => {
+const ended = (state: State, event: Ended, settings: BreakerRules, now: number): BreakerStep => {
   const { result, status, ticket } = event
   if (ticket.era !== state.era) return [noted, state, none]
   if (ticket.probe) {
     if (state.probeSince === null) return [noted, state, none]
     if (result === "ok") return [noted, closedAgain(state), ["forget"]]
-    if (result === "failed") return [noted, opened(state, state.only, settings, status, now), ["save"]]
+    if (result === "failed") return [noted, opened(state, state.only, settings, event, now), ["save"]]
     return [noted, { ...state, probeSince: null }, none]
   }
   if (result === "neutral") return [noted, state, none]
   if (state.openUntil !== null) return beside(state, event, settings, now)
   if (result === "ok") return [noted, state.failures === 0 ? state : { ...state, failures: 0, only: null }, none]
   const only = state.failures === 0 || state.only === ticket.model ? ticket.model : null
-  if (state.failures + 1 >= settings.failureThreshold) return [noted, opened(state, only, settings, status, now), ["save"]]
+  if (state.failures + 1 >= settings.failureThreshold) return [noted, opened(state, only, settings, event, now), ["save"]]
   return [noted, { ...state, failures: state.failures + 1, only, lastFailureAt: now, lastStatus: status }, none]
 }
 
 /** A call that entered beside an open breaker: of another model, or of a request that had failed here itself. */
-const beside = (state: State, { result, status, ticket }: Extract<BreakerEvent, { readonly _tag: "Ended" }>, settings: BreakerRules, now: number): BreakerStep => {
+const beside = (state: State, event: Ended, settings: BreakerRules, now: number): BreakerStep => {
+  const { result, status, ticket } = event
   if (state.only === null) return result === "ok" ? [noted, closedAgain(state), ["forget"]] : [noted, state, none]
   if (ticket.model === state.only) return [noted, state, none]
   if (result === "ok") return [noted, state.others === 0 ? state : { ...state, others: 0 }, none]
-  if (state.others + 1 >= settings.failureThreshold) return [noted, opened(state, null, settings, status, now), ["save"]]
+  if (state.others + 1 >= settings.failureThreshold) return [noted, opened(state, null, settings, event, now), ["save"]]
   return [noted, { ...state, others: state.others + 1, lastFailureAt: now, lastStatus: status }, none]
 }
 

@@ -22,7 +22,7 @@ const Cooldown = Schema.Struct({
   /** Base after a rate limit without a hint; 0 = only hints pause. */
   rateLimitCooldownMs: opt(int(0, dayMs)),
   useUpstreamRetryHints: opt(Schema.Boolean),
-  /** Kept for its clients; a 429 never moves a breaker. */
+  /** Whether a 429 that names its end counts for the provider's breaker, which then stays open until that end; null = no. */
   useUpstream429BreakerHints: opt(Schema.NullOr(Schema.Boolean)),
   maxBackoffSteps: opt(int(0, 32))
 }).annotate({ identifier: "CooldownSettings" })

@@ -122,4 +122,15 @@ describe("a cooldown", () => {
       if (status === 400 || status === 404) assert.strictEqual(state, before)
     }
   })
+
+  const Bounds = Schema.Struct({ minMs: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 3_600_000 })), more: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 82_800_000 })) })
+  it.prop("with a longest pause doubles up to exactly that", { bounds: Arbitrary.schema(Bounds) }, ({ bounds: { minMs, more } }) => {
+    const rules = { transientBaseMs: minMs, rateLimitBaseMs: 0, maxBackoffLevel: 32, useHints: false, longestMs: minMs + more }
+    let state = ConnectionCooldown.idle
+    for (let failures = 0; failures < 40; failures++) {
+      const [pause, next] = fail(state, 503, state.until, rules, 90_000)
+      assert.strictEqual(pause, Math.min(minMs * 2 ** failures, rules.longestMs))
+      state = next
+    }
+  })
 })

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
+import { maxHintMs } from "#actors/resilience/retryHint.ts"
 
 const settings: ProviderBreaker.BreakerRules = { degradationThreshold: 2, failureThreshold: 4, resetTimeoutMs: 1_000 }
 
@@ -193,5 +194,12 @@ describe("any history of calls", () => {
         : row >= settings.degradationThreshold ? "degraded" : "closed"
       assert.strictEqual(ProviderBreaker.phaseOf(state, settings, now), expected)
     }
+  })
+
+  const Hold = Schema.Struct({ holdMs: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2 * maxHintMs })), now: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 })) })
+  it.prop("stays open until the end that the upstream named, and never shorter than its own time", { hold: Arbitrary.schema(Hold) }, ({ hold: { holdMs, now } }) => {
+    const [reply, entered] = enter(failing(3, ProviderBreaker.fresh, now), now)
+    const [, state] = ProviderBreaker.step(entered, { _tag: "Ended", ticket: ticketOf(reply), result: "failed", status: 429, holdMs }, settings, now)
+    assert.strictEqual(state.openUntil, now + Math.min(maxHintMs, Math.max(settings.resetTimeoutMs, holdMs)))
   })
 })

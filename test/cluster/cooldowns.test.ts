@@ -46,6 +46,22 @@ describe.skipIf(servers.missing !== null)("cooldowns and lockouts over several n
   const rest = async (node: InProcess, connection = cluster.connection) =>
     (await node.operator.call<RateLimits>("GET", "/api/rate-limits")).connections.find(({ connectionId }) => connectionId === connection)
 
+  it("a provider that broke down on one node rests on the other, until it is cleared on either", async () => {
+    const setting = async (enabled: boolean) => {
+      await first.operator.call("PATCH", "/api/resilience", { providerCooldown: { enabled, minMs: 60_000 } })
+      await converged(first)
+    }
+    await setting(true)
+    await cluster.sim.rule({ match: { model: "down" }, script: { status: 503 } })
+    await cluster.chat(first, "lab/down")
+    const rests = async () => (await lockouts(second)).filter(({ model }) => model === "*")
+    const [row] = await eventually(rests, (items) => items.length === 1, "the rest on the other node", 2_500)
+    expect([row?.connectionId, row?.failureCount]).toEqual([null, 1])
+    await second.operator.call("DELETE", "/api/resilience/model-cooldowns", { all: true })
+    await eventually(() => lockouts(first), (items) => items.length === 0, "the clearing on the other node", 2_500)
+    await setting(false)
+  })
+
   it("a model that is unknown to one node's call is not asked for on the other, until it is cleared on either", async () => {
     await cluster.sim.rule({ match: { model: "gone" }, script: { status: 404 } })
     await cluster.chat(first, "lab/gone")

@@ -30,6 +30,9 @@ export const cooled = (fields: Partial<Cooled> = {}): Cooled =>
 
 export const heardOf = (ears: Ears, model: string) => eventually(async () => ears.locked.filter((one) => one.model === model).at(-1), (one) => one !== undefined, `the lockout of ${model}`)
 
+/** The cooldown of a whole provider. */
+const whole = locked("*", { connectionId: null, whole: true, rest: { level: 2, reason: "server_error", guessed: true } })
+
 /** `open` makes nodes of a store of their own. */
 export const suite = (name: string, open: () => Promise<(node: string) => Feed>): void => {
   describe(`CooldownFeed on ${name}`, () => {
@@ -40,12 +43,13 @@ export const suite = (name: string, open: () => Promise<(node: string) => Feed>)
       one.lock(locked("m"))
       one.lock(locked("gone", { forMs: 0, failures: 0, status: 0 }))
       one.lock(locked("bare", { connectionId: null, forMs: 1_500.5, failures: 3 }))
+      one.lock(whole)
       one.cool(cooled())
       one.cool(cooled({ forMs: 0, until: 0, level: 0, reason: "unknown", status: 0, guessed: false }))
-      await eventually(async () => [ears.cooled.length, ears.locked.length].join(), (seen) => seen === "2,3", "everything that was told")
+      await eventually(async () => [ears.cooled.length, ears.locked.length].join(), (seen) => seen === "2,4", "everything that was told")
       assert.deepStrictEqual(ears.cooled, [cooled(), cooled({ forMs: 0, until: 0, level: 0, reason: "unknown", status: 0, guessed: false })])
       assert.deepStrictEqual(ears.locked, [
-        locked("m"), locked("gone", { forMs: 0, failures: 0, status: 0 }), locked("bare", { connectionId: null, forMs: 1_500.5, failures: 3 })
+        locked("m"), locked("gone", { forMs: 0, failures: 0, status: 0 }), locked("bare", { connectionId: null, forMs: 1_500.5, failures: 3 }), whole
       ])
       two.lock(locked("echo"))
       await heardOf(own, "echo")

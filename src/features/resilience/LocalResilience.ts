@@ -13,7 +13,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
-import { CooldownFeed, layerAlone } from "#src/features/resilience/ports/CooldownFeed.ts"
+import { allModels, CooldownFeed, layerAlone } from "#src/features/resilience/ports/CooldownFeed.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { Resilience } from "#actors/request/ports/Resilience.ts"
 import { ResilienceControl } from "#src/features/resilience/ports/ResilienceControl.ts"
@@ -82,6 +82,9 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       later()
       feed.cool({ connectionId: id, forMs: Math.max(0, until - at), until, level, reason, status, guessed })
     },
+    provider: (provider, { guessed, level, reason, status, until }, at) => feed.lock({
+      provider, connectionId: null, model: allModels, forMs: Math.max(0, until - at), failures: level, status, rest: { level, reason, guessed }, whole: true
+    }),
     rest: ({ id, provider }, model, { guessed, level, reason, status, until }, at) => feed.lock({
       provider, connectionId: id, model, forMs: Math.max(0, until - at), failures: level, status, rest: { level, reason, guessed }
     }),
@@ -191,7 +194,10 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     places: () => tables.places(),
     models: () => tables.models(),
     inFlight: () => tables.inFlight(),
-    resetBreakers: (provider, at) => tables.resetBreakers(provider, at),
+    resetBreakers: (provider, at) => {
+      if (tables.clearLockouts(provider, allModels, null, at) > 0) feed.clear({ provider, model: allModels, connectionId: null })
+      return tables.resetBreakers(provider, at)
+    },
     clearLockouts: (provider, model, connectionId, at) => {
       feed.clear({ provider, model, connectionId })
       return tables.clearLockouts(provider, model, connectionId, at)

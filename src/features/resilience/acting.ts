@@ -11,9 +11,9 @@ const rows: Rows = {
   "providerQuotaOverrides.*.providerConcurrency": actsIn("src/features/resilience/local/Tables.ts"),
   ...actIn(
     "src/features/resilience/ports/resilienceSettings.ts", "connectionCooldown.*.baseCooldownMs", "connectionCooldown.*.rateLimitCooldownMs",
-    "connectionCooldown.*.useUpstreamRetryHints", "connectionCooldown.*.maxBackoffSteps"
+    "connectionCooldown.*.useUpstreamRetryHints", "connectionCooldown.*.useUpstream429BreakerHints", "connectionCooldown.*.maxBackoffSteps",
+    "providerCooldown.enabled", "providerCooldown.minMs", "providerCooldown.maxMs"
   ),
-  "connectionCooldown.*.useUpstream429BreakerHints": lacks("interfaceModes"),
   ...actIn(
     "actors/resilience/ProviderBreaker.ts", "providerBreaker.*.degradationThreshold", "providerBreaker.*.failureThreshold", "providerBreaker.*.resetTimeoutMs"
   ),
@@ -22,9 +22,6 @@ const rows: Rows = {
     "comboCooldownWait.enabled", "comboCooldownWait.maxWaitMs", "comboCooldownWait.maxAttempts", "comboCooldownWait.budgetMs"
   ),
   quotaShareConcurrencyLimit: lacks("connectionGroups", 0),
-  "providerCooldown.enabled": lacks("interfaceModes", false),
-  "providerCooldown.minMs": lacks("interfaceModes", 5_000),
-  "providerCooldown.maxMs": lacks("interfaceModes", 300_000),
   ...actIn("src/features/quotas/preflight.ts", "quotaPreflight.cutoffPercent", "quotaPreflight.warningPercent", "quotaPreflight.providerWindowDefaults.*.*"),
   "credentialHealthCheck.intervalMinutes": actsIn("src/features/providers/ConnectionSweep.ts"),
   ...actIn("src/features/oauth/tokens/RefreshBreaker.ts", "tokenRefreshBreaker.failureThreshold", "tokenRefreshBreaker.cooldownMs"),

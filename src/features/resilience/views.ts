@@ -1,4 +1,5 @@
 /** What an operator sees of the places of a node: copies, made when they are asked for. */
+import { allModels } from "#src/features/resilience/ports/CooldownFeed.ts"
 import type { BreakerView, CooldownView, LockoutView, PlaceView } from "#src/features/resilience/ports/ResilienceControl.ts"
 import * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
 import type { ConnectionPlace, ProviderPlace } from "#src/features/resilience/local/places.ts"
@@ -22,8 +23,12 @@ export const cooldowns = (places: Iterable<readonly [id: string, place: Connecti
   return views.sort((a, b) => a.until - b.until)
 }
 
-export const lockouts = (places: Iterable<ConnectionPlace>, now: number): ReadonlyArray<LockoutView> => {
+/** With the cooldowns of whole providers, which are of all models. */
+export const lockouts = (providers: Iterable<ProviderPlace>, places: Iterable<ConnectionPlace>, now: number): ReadonlyArray<LockoutView> => {
   const views: Array<LockoutView> = []
+  for (const { cooldown: { level, reason, status, until }, id } of providers) {
+    if (now < until) views.push({ provider: id, connectionId: null, model: allModels, reason: `${reason} (${statusText(status)})`, until, failureCount: level })
+  }
   for (const { id, models, provider } of places) {
     for (const [model, { cooldown, lockout }] of models) {
       if (now < cooldown.until) {

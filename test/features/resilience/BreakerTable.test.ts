@@ -34,10 +34,10 @@ class World {
   readonly tables: ReadonlyArray<Tables>
   readonly nodes: ReadonlyArray<BreakerTable>
 
-  constructor() {
+  constructor(stored: Readonly<Record<string, unknown>> = settings) {
     this.tables = Array.from({ length: NODES }, () => new Tables({
-      connections: [record], connectionById: new Map([[record.id, record]]), settings: new Map(Object.entries(settings))
-    }, { connection: () => {}, rest: () => {}, breaker: () => {}, lockout: () => {} }))
+      connections: [record], connectionById: new Map([[record.id, record]]), settings: new Map(Object.entries(stored))
+    }, { connection: () => {}, provider: () => {}, rest: () => {}, breaker: () => {}, lockout: () => {} }))
     this.nodes = this.tables.map((tables, node) => new BreakerTable(tables, tables as unknown as ResilienceControl["Service"], {
       now: () => this.now,
       tell: (told) => {
@@ -109,6 +109,20 @@ class World {
 }
 
 describe("a breaker over nodes", () => {
+  it("opened by a rate limit that names its end holds on every node until then", () => {
+    const refused = (useUpstream429BreakerHints: boolean) => {
+      const { connectionCooldown, providerBreaker } = settings.resilience
+      const world = new World({ resilience: { providerBreaker, connectionCooldown: { apikey: { ...connectionCooldown.apikey, useUpstream429BreakerHints } } } })
+      for (let i = 0; i < 3; i++) {
+        const pass = world.nodes[0]?.enter(to, world.now)
+        if (pass !== undefined && isPass(pass)) pass.release(verdict(429, { retryAfterMs: 90_000 }), world.now)
+      }
+      return world.nodes.map((node) => node.check(to, world.now))
+    }
+    for (const block of refused(true)) assert.deepInclude(block, { reason: "breaker-open", until: 90_000 })
+    assert.deepStrictEqual(refused(false), [null, null, null], "it does not count unless its setting says so")
+  })
+
   it("hears of the request's own failures: they never shut it out of another model", () => {
     const own = new OwnFailures()
     const world = new World()

@@ -22,7 +22,8 @@ export class HeldPass implements Pass {
   readonly ticket: ProviderBreaker.Ticket
   readonly slotEra: number
   readonly executionMs: number
-  /** The cooldowns of its connection and model when it was let in. */
+  /** The cooldowns of its provider, connection and model when it was let in. */
+  readonly providerRest: ConnectionCooldown.State
   readonly connectionRest: ConnectionCooldown.State
   readonly modelRest: ConnectionCooldown.State
   /** The recovery of its connection or model that it is a probe of; null once it is decided, and usually. */
@@ -44,6 +45,7 @@ export class HeldPass implements Pass {
     this.slotEra = slotEra
     this.executionMs = executionMs
     this.recovery = recovery
+    this.providerRest = provider.cooldown
     this.connectionRest = connection.cooldown
     this.modelRest = model.cooldown
   }

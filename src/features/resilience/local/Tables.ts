@@ -3,7 +3,7 @@
  * process is passed to `saved`, which the service writes off the hot path.
  */
 import type { OwnFailures } from "#actors/request/OwnFailures.ts"
-import type { Cooled, Locked } from "#src/features/resilience/ports/CooldownFeed.ts"
+import { allModels, type Cooled, type Locked } from "#src/features/resilience/ports/CooldownFeed.ts"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import type { Pass, TargetHealth, Unavailable, Verdict } from "#actors/request/ports/Resilience.ts"
 import type { BreakerView, CooldownView, LockoutView, ModelPlaceView, PlaceView } from "#src/features/resilience/ports/ResilienceControl.ts"
@@ -22,11 +22,11 @@ import type { Lines } from "./lines.ts"
 import { ConnectionPlace, ProviderPlace, storedCooldown } from "./places.ts"
 import { profileOf } from "#src/features/resilience/profile.ts"
 import { type TargetRules, rulesOf, unbounded } from "./rules.ts"
+import * as Outcomes from "./outcomes.ts"
 import * as Rests from "./rests.ts"
 import type { Saved } from "./saved.ts"
 import * as ResilienceSettings from "#src/features/resilience/ports/resilienceSettings.ts"
 import * as Views from "#src/features/resilience/views.ts"
-import * as StatusReason from "#schemas/statusReason.ts"
 
 /** What is read of a snapshot. */
 export type View = Pick<Snapshot, "connections" | "connectionById" | "settings">
@@ -64,7 +64,10 @@ export class Tables implements Keeper, Blocks.NodeState {
     this.snapshot = snapshot
     this.effective = ResilienceSettings.of(snapshot, this.outside)
     this.version++
-    for (const place of this.providers.values()) place.max = this.providerMax(place.id)
+    for (const place of this.providers.values()) {
+      place.max = this.providerMax(place.id)
+      if (this.effective.providerCooldown === null) place.cooldown = ConnectionCooldown.idle
+    }
     for (const [id, place] of this.connections) {
       const record = snapshot.connectionById.get(id)
       if (record === undefined) {
@@ -179,7 +182,7 @@ export class Tables implements Keeper, Blocks.NodeState {
 
   /** A probe's first content decides it. */
   answered(pass: HeldPass, now: number): void {
-    if (pass.ticket.probe) this.tellBreaker(pass, "ok", 200, now)
+    if (pass.ticket.probe) Outcomes.tellBreaker(pass, "ok", 200, this.effective, this.saved, now)
     if (pass.recovery === null) return
     this.decide(pass, true)
     this.lines.freed(pass.connection.line)
@@ -196,26 +199,9 @@ export class Tables implements Keeper, Blocks.NodeState {
       if (pass.target.gate !== undefined) this.gates.leave(pass.target.gate.id)
     }
     if (pass.recovery !== null) this.decide(pass, verdict !== null && verdict.ok)
-    if (verdict === null) this.tellBreaker(pass, "neutral", 0, now)
-    else if (verdict.ok) {
-      model.figures.ok(verdict.latencyMs, verdict.ttftMs)
-      this.tellBreaker(pass, "ok", verdict.status, now)
-      Rests.succeeded(pass, this.effective.cooldown[pass.profile], this.saved, now)
-      if (model.lockout !== null) this.tellLockout(pass, { _tag: "Succeeded" }, now)
-    } else {
-      const { network, status } = verdict
-      // The request's own fault is no failure of the target.
-      if (StatusReason.isRequests(status)) model.figures.neutral()
-      else model.figures.fail()
-      const counts = ProviderBreaker.counts(status, network)
-      const first = ownFailures === null || ownFailures.failed(pass.target, counts)
-      // One request counts once; a probe decides for any sender.
-      this.tellBreaker(pass, counts && (first || pass.ticket.probe) ? "failed" : "neutral", status, now)
-      if (pass.target.connection?.providerSpecificData["disableCooling"] !== true) {
-        Rests.failed(pass, verdict, this.effective.cooldown[pass.profile], this.saved, now, ownFailures)
-      }
-      this.tellLockout(pass, { _tag: "Failed", status }, now)
-    }
+    if (verdict === null) Outcomes.tellBreaker(pass, "neutral", 0, this.effective, this.saved, now)
+    else if (verdict.ok) Outcomes.succeeded(pass, verdict, this.effective, this.saved, now)
+    else Outcomes.failed(pass, verdict, this.effective, this.saved, now, ownFailures)
     if (this.lines.size === 0) return
     if (provider.max > 0 || this.effective.globalMax > 0) this.lines.freed(null)
     else {
@@ -236,7 +222,12 @@ export class Tables implements Keeper, Blocks.NodeState {
   }
 
   /** Another node has said it. */
-  receiveLockout({ connectionId, failures, forMs, model, provider, rest, status }: Locked, now: number): void {
+  receiveLockout({ connectionId, failures, forMs, model, provider, rest, status, whole }: Locked, now: number): void {
+    if (whole === true) {
+      const rules = this.effective.providerCooldown
+      if (rules !== null && rest !== undefined) Rests.heardOf(this.provider(provider), forMs, { status, ...rest }, rules, now)
+      return
+    }
     const place = connectionId === null ? this.bareOf(provider) : this.connection(connectionId, null, provider)
     const entry = place.model(model, now)
     if (rest !== undefined) {
@@ -274,7 +265,7 @@ export class Tables implements Keeper, Blocks.NodeState {
   }
 
   lockouts(now: number): ReadonlyArray<LockoutView> {
-    return Views.lockouts([...this.connections.values(), ...this.bare.values()], now)
+    return Views.lockouts(this.providers.values(), [...this.connections.values(), ...this.bare.values()], now)
   }
 
   places(): ReadonlyArray<PlaceView> {
@@ -297,6 +288,7 @@ export class Tables implements Keeper, Blocks.NodeState {
     let count = 0
     for (const place of this.providers.values()) {
       if (provider !== null && place.id !== provider) continue
+      place.cooldown = ConnectionCooldown.idle
       const settings = this.effective.breaker[place.profile]
       if (place.breaker.failures === 0 && place.breaker.openUntil === null) continue
       const stored = place.breaker.openUntil !== null
@@ -309,12 +301,23 @@ export class Tables implements Keeper, Blocks.NodeState {
   }
 
   clearLockouts(provider: string | null, model: string | null, connectionId: string | null, now: number): number {
-    let count = 0
+    let count = connectionId === null && (model === null || model === allModels) ? this.clearRests(provider, now) : 0
     for (const place of [...this.connections.values(), ...this.bare.values()]) {
       if ((provider !== null && place.provider !== provider) || (connectionId !== null && place.id !== connectionId)) continue
       count += place.clear(model, now)
     }
     this.stir()
+    return count
+  }
+
+  /** Ends the rest of one provider, or of all; answers how many ran. */
+  private clearRests(provider: string | null, now: number): number {
+    let count = 0
+    for (const place of this.providers.values()) {
+      if (provider !== null && place.id !== provider) continue
+      if (now < place.cooldown.until) count++
+      place.cooldown = ConnectionCooldown.idle
+    }
     return count
   }
 
@@ -331,22 +334,6 @@ export class Tables implements Keeper, Blocks.NodeState {
     provider.breaker = breaker
     // Not blocked, yet refused by the breaker: the request's own failures, or the last resort, let it pass.
     return reply._tag === "Entered" ? reply.ticket : ProviderBreaker.ticketOf(breaker, model)
-  }
-
-  private tellBreaker(pass: HeldPass, result: "ok" | "failed" | "neutral", status: number, now: number): void {
-    const { profile, provider, ticket } = pass
-    // The usual case: a closed breaker without failures records a success.
-    if (provider.breaker.failures === 0 && provider.breaker.openUntil === null && result !== "failed") return
-    const [, state, intents] = ProviderBreaker.step(provider.breaker, { _tag: "Ended", ticket, result, status }, this.effective.breaker[profile], now)
-    provider.breaker = state
-    if (intents.length > 0) this.saved.breaker(provider.id)
-  }
-
-  private tellLockout({ connection, model, target }: HeldPass, event: ModelLockout.LockoutEvent, now: number): void {
-    const [, state] = ModelLockout.step(model.lockout, event, this.effective.lockout, now)
-    if (state === model.lockout) return
-    model.lockout = state
-    this.saved.lockout(connection, target.model, state, now)
   }
 
   private readonly readRules = (record: Connection): TargetRules => rulesOf(record, this.effective)

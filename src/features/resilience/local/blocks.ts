@@ -39,6 +39,9 @@ export const blocked = (
   let resting = provider.breaker.openUntil === null || ownFailures?.excusesBreaker(target) === true
     ? null
     : refused(provider, ProviderBreaker.refusalOf(provider.breaker, target.model, now))
+  if (now < provider.cooldown.until && !lastResort && ownFailures?.excusesProvider(target) !== true) {
+    resting = stricter(resting, Rests.providerBlockOf(provider.cooldown))
+  }
   const { cooldown } = connection
   if (now < cooldown.until && !(lastResort && cooldown.guessed) && ownFailures?.excusesRest(target, cooldown) !== true) {
     resting = stricter(resting, Rests.blockOf("connection-cooldown", cooldown))

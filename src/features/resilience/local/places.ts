@@ -53,6 +53,8 @@ export class ProviderPlace {
   readonly id: string
   breaker: ProviderBreaker.State = ProviderBreaker.fresh
   profile: ProfileName = "apikey"
+  /** Always a guess, and idle unless the setting providerCooldown is enabled. */
+  cooldown: ConnectionCooldown.State = ConnectionCooldown.idle
   inFlight = 0
   /** Calls at once; 0 = no cap. */
   max = 0

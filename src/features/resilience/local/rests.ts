@@ -3,13 +3,17 @@ import type { OwnFailures } from "#actors/request/OwnFailures.ts"
 import * as ConnectionCooldown from "#actors/resilience/ConnectionCooldown.ts"
 import type { Unavailable, Verdict } from "#actors/request/ports/Resilience.ts"
 import type { HeldPass } from "./HeldPass.ts"
+import type { ProviderPlace } from "./places.ts"
 import type { Saved } from "./saved.ts"
 import { statusText } from "#src/features/resilience/views.ts"
 
-type Hears = Pick<Saved, "connection" | "rest">
+type Hears = Pick<Saved, "connection" | "provider" | "rest">
 
 export const succeeded = (pass: HeldPass, settings: ConnectionCooldown.CooldownRules, saved: Hears, now: number): void => {
-  const { connection, model } = pass
+  const { connection, model, provider } = pass
+  if (provider.cooldown !== ConnectionCooldown.idle) {
+    toProvider(provider, { _tag: "Succeeded", letIn: provider.cooldown === pass.providerRest }, settings, saved, now)
+  }
   if (model.cooldown !== ConnectionCooldown.idle) ofModel(pass, { _tag: "Succeeded", letIn: model.cooldown === pass.modelRest }, settings, saved, now)
   if (connection.cooldown !== ConnectionCooldown.idle) {
     ofConnection(pass, { _tag: "Succeeded", letIn: connection.cooldown === pass.connectionRest }, settings, saved, now)
@@ -26,6 +30,25 @@ export const failed = (pass: HeldPass, verdict: Verdict, settings: ConnectionCoo
     if (!begun || !anotherRests(pass, now, ownFailures)) return
   }
   if (ofConnection(pass, event, settings, saved, now)) ownFailures?.began(pass.connection.cooldown)
+}
+
+/** A failure of the provider itself rests all of it, as its setting says. */
+export const ofProvider = ({ provider }: HeldPass, status: number, rules: ConnectionCooldown.CooldownRules, saved: Hears, now: number): void =>
+  toProvider(provider, { _tag: "Failed", rule: breakdown, hintMs: null, status }, rules, saved, now)
+
+const breakdown: ConnectionCooldown.CooldownRule = { reason: "server_error", pause: "transient" }
+
+const toProvider = (provider: ProviderPlace, event: ConnectionCooldown.CooldownEvent, rules: ConnectionCooldown.CooldownRules, saved: Hears, now: number): void => {
+  const [, state, intents] = ConnectionCooldown.step(provider.cooldown, event, rules, now)
+  provider.cooldown = state
+  if (intents.length > 0) saved.provider(provider.id, state, now)
+}
+
+/** Another node has said it of the provider. */
+export const heardOf = (
+  provider: ProviderPlace, forMs: number, told: Pick<ConnectionCooldown.State, "level" | "reason" | "status" | "guessed">, rules: ConnectionCooldown.CooldownRules, now: number
+): void => {
+  provider.cooldown = announced(provider.cooldown, forMs, told, rules, now)
 }
 
 /** Another model of the connection rests, and not because this request failed with it. */
@@ -58,6 +81,9 @@ const ofConnection = ({ connection }: HeldPass, event: ConnectionCooldown.Cooldo
 export const announced = (
   state: ConnectionCooldown.State, forMs: number, told: Pick<ConnectionCooldown.State, "level" | "reason" | "status" | "guessed">, settings: ConnectionCooldown.CooldownRules, now: number
 ): ConnectionCooldown.State => ConnectionCooldown.step(state, forMs === 0 ? { _tag: "HeardWell" } : { _tag: "Heard", until: now + forMs, ...told }, settings, now)[1]
+
+export const providerBlockOf = ({ reason: why, status, until }: ConnectionCooldown.State): Unavailable =>
+  ({ reason: "connection-cooldown", until, detail: `The provider rests: ${why} (${statusText(status)})`, soft: true })
 
 export const blockOf = (reason: "connection-cooldown" | "model-cooldown", { guessed: soft, reason: why, status, until }: ConnectionCooldown.State): Unavailable =>
   ({ reason, until, detail: `${why} (${statusText(status)})`, soft })

@@ -6,6 +6,7 @@ import type { ConnectionPlace } from "./places.ts"
 export interface Saved {
   readonly connection: (id: string, cooldown: ConnectionCooldown.State, now: number) => void
   readonly breaker: (provider: string) => void
+  readonly provider: (id: string, cooldown: ConnectionCooldown.State, now: number) => void
   readonly rest: (place: ConnectionPlace, model: string, cooldown: ConnectionCooldown.State, now: number) => void
   /** Null = forgotten. */
   readonly lockout: (place: ConnectionPlace, model: string, lockout: ModelLockout.State | null, now: number) => void

@@ -21,6 +21,9 @@ export interface Cooled {
   readonly guessed: boolean
 }
 
+/** The model of a provider's own cooldown. */
+export const allModels = "*"
+
 export interface Locked {
   readonly provider: string
   /** Null for a provider without credentials. */
@@ -33,6 +36,8 @@ export interface Locked {
   readonly status: number
   /** It is a cooldown of the model; absent = a lockout. */
   readonly rest?: { readonly level: number; readonly reason: CooldownReason; readonly guessed: boolean }
+  /** It is the cooldown of the whole provider: without a connection, and of `allModels`. */
+  readonly whole?: true
 }
 
 /** Lockouts that match; null matches all. */

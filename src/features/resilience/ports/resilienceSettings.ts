@@ -86,6 +86,10 @@ export interface Effective {
   readonly settings: ResilienceSettings
   readonly breaker: Readonly<Record<ProfileName, ProviderBreaker.BreakerRules>>
   readonly cooldown: Readonly<Record<ProfileName, ConnectionCooldown.CooldownRules>>
+  /** Of whole providers; null = off. */
+  readonly providerCooldown: ConnectionCooldown.CooldownRules | null
+  /** A 429 that names its end counts for the breaker of its provider. */
+  readonly rateLimitsCount: Readonly<Record<ProfileName, boolean>>
   readonly lockout: ModelLockout.LockoutRules
   /** Every connection with a key waits in line, if the settings agree (flag RATE_LIMIT_AUTO_ENABLE). */
   readonly autoQueue: boolean
@@ -108,14 +112,26 @@ const cooldownOf = (settings: ResilienceSettings, profile: ProfileName): Connect
   }
 }
 
+const providerCooldownOf = ({ providerCooldown: { enabled, maxMs, minMs } }: ResilienceSettings): ConnectionCooldown.CooldownRules | null =>
+  enabled ? { transientBaseMs: minMs, rateLimitBaseMs: 0, maxBackoffLevel: mostDoublings, useHints: false, longestMs: maxMs } : null
+
+/** A day is fewer doublings of a millisecond. */
+const mostDoublings = 32
+
 export const of = (snapshot: Stored, outside: Outside = nothingOutside): Effective => {
   const settings = effective(storedChange(snapshot), outside, OlderNames.stored(snapshot.settings))
+  const { connectionCooldown } = settings
   const limits = limitsOf(snapshot)
   const stored = Option.getOrElse(readLockout(snapshot.settings.get("modelLockout") ?? {}), () => ({}))
   return {
     settings,
     breaker: settings.providerBreaker,
     cooldown: { oauth: cooldownOf(settings, "oauth"), apikey: cooldownOf(settings, "apikey"), local: cooldownOf(settings, "local") },
+    providerCooldown: providerCooldownOf(settings),
+    rateLimitsCount: {
+      oauth: connectionCooldown.oauth.useUpstream429BreakerHints === true, apikey: connectionCooldown.apikey.useUpstream429BreakerHints === true,
+      local: connectionCooldown.local.useUpstream429BreakerHints === true
+    },
     lockout: { ...modelLockoutDefaults, ...stored },
     autoQueue: outside.autoQueue(),
     nodes: Math.max(1, outside.nodes()),

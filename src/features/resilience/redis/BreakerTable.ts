@@ -10,6 +10,7 @@ import { type Pass, type Resilience, stricter, type Unavailable, type Verdict } 
 import type { BreakerView, ResilienceControl } from "#src/features/resilience/ports/ResilienceControl.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import { counts } from "#actors/resilience/ProviderBreaker.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 /** A probe without a result for this long, ms, is lost and another node may take its place: every block ends. */
 export const CLAIM_MS = 60_000
@@ -149,7 +150,7 @@ export class BreakerTable {
   /** A call has ended, or its first content came; null says nothing. */
   settled(target: Target, probe: Open | null, verdict: Pick<Verdict, "ok" | "status" | "network"> | null, now: number): void {
     const { provider } = target
-    const failed = verdict !== null && !verdict.ok && counts(verdict.status, verdict.network)
+    const failed = verdict !== null && !verdict.ok && (counts(verdict.status, verdict.network) || this.#opensByLimit(target, verdict.status, now))
     if (probe !== null && probe.phase === "probing" && this.#open.get(provider) === probe) {
       this.#effects.giveUp(provider)
       if (failed) this.#tellOpened(provider, this.#ownOf(target, now) ?? { model: probe.model, until: now + probe.forMs }, now)
@@ -166,6 +167,11 @@ export class BreakerTable {
     if (!failed || (known !== undefined && (known.model === null || known.model === target.model))) return
     const own = this.#ownOf(target, now)
     if (own !== null) this.#tellOpened(provider, own, now)
+  }
+
+  /** A rate limit has opened the node's own breaker, as useUpstream429BreakerHints allows. */
+  #opensByLimit(target: Target, status: number, now: number): boolean {
+    return StatusReason.of(status) === "rate-limit" && this.#ownOf(target, now) !== null
   }
 
   /** What the node's own breaker refuses, and until when; null when it lets the target in. */

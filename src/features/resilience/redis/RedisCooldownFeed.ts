@@ -35,7 +35,7 @@ local version = epoch .. ':' .. redis.call('HINCRBY', KEYS[2], 'n', 1)`
 const lock: RedisScript = {
   name: "lockout-lock",
   purpose: "a cooldown or lockout was shared",
-  lua: `-- KEYS[1] hash: JSON [provider, connection, model, 'rest' or nothing] -> '<end, server ms> <JSON>'; KEYS[2] hash {epoch, n}: the version
+  lua: `-- KEYS[1] hash: JSON [provider, connection, model, 'rest', 'provider' or nothing] -> '<end, server ms> <JSON>'; KEYS[2] hash {epoch, n}: the version
 -- ARGV[1] field, ARGV[2] ms it runs, 0 = it is over, ARGV[3] what is kept, ARGV[4] most that are kept, ARGV[5] channel, ARGV[6] message
 -- Tells the message with its version before it. Reply: 1
 ${clock}
@@ -56,7 +56,7 @@ return 1`
 const clear: RedisScript = {
   name: "lockout-clear",
   purpose: "a cooldown or lockout was cleared",
-  lua: `-- KEYS[1] hash: JSON [provider, connection, model, 'rest' or nothing] -> '<end, server ms> <JSON>'; KEYS[2] hash {epoch, n}: the version
+  lua: `-- KEYS[1] hash: JSON [provider, connection, model, 'rest', 'provider' or nothing] -> '<end, server ms> <JSON>'; KEYS[2] hash {epoch, n}: the version
 -- ARGV[1] provider, ARGV[2] connection, ARGV[3] model ('' = any), ARGV[4] channel, ARGV[5] message
 -- Forgets what matches and tells the message with its version before it. Reply: 1
 ${clock}
@@ -75,7 +75,7 @@ return 1`
 const read: RedisScript = {
   name: "lockout-read",
   purpose: "cooldowns and lockouts were read",
-  lua: `-- KEYS[1] hash: JSON [provider, connection, model, 'rest' or nothing] -> '<end, server ms> <JSON>'; KEYS[2] hash {epoch, n}: the version
+  lua: `-- KEYS[1] hash: JSON [provider, connection, model, 'rest', 'provider' or nothing] -> '<end, server ms> <JSON>'; KEYS[2] hash {epoch, n}: the version
 -- ARGV[1] the version that the caller knows, '' = none
 -- Reply: nil when that is the version, else {version, field, ms it still runs, kept, field, ...}; what is over is forgotten
 local found = redis.call('HMGET', KEYS[2], 'epoch', 'n')
@@ -103,7 +103,8 @@ const orAll = Schema.NullOr(Schema.String)
 const reason = Schema.Literals(["rate_limit_exceeded", "quota_exhausted", "model_capacity", "server_error", "auth_error", "unknown"])
 const LockedText = Schema.Struct({
   provider: Schema.String, connectionId: orAll, model: Schema.String, forMs: ms, failures: count, status: count,
-  rest: Schema.optionalKey(Schema.Struct({ level: count, reason, guessed: Schema.Boolean }))
+  rest: Schema.optionalKey(Schema.Struct({ level: count, reason, guessed: Schema.Boolean })),
+  whole: Schema.optionalKey(Schema.Literal(true))
 })
 const CooledText = Schema.Struct({
   connectionId: Schema.String, forMs: ms, until: Schema.Finite, level: count, status: count, guessed: Schema.Boolean, reason
@@ -131,9 +132,9 @@ const versionIn = (text: string): Version => {
 }
 const versionText = ({ epoch, n }: Version): string => epoch === "" ? "" : `${epoch}:${n}`
 
-/** A model may be locked and rest at the same time. */
-const fieldOf = ({ connectionId, model, provider, rest }: Locked): string =>
-  JSON.stringify(rest === undefined ? [provider, connectionId, model] : [provider, connectionId, model, "rest"])
+/** A model may be locked and rest at the same time, and a client may have named a model as the provider's own cooldown is named. */
+const fieldOf = ({ connectionId, model, provider, rest, whole }: Locked): string =>
+  JSON.stringify(rest === undefined ? [provider, connectionId, model] : [provider, connectionId, model, whole === true ? "provider" : "rest"])
 const textIn = (reply: unknown): string => reply instanceof Uint8Array ? Buffer.from(reply).toString("utf8") : ""
 
 /** What Redis keeps, as far as this node knows: finds changes whose message was lost. */
