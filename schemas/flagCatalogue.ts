@@ -161,7 +161,7 @@ export const catalogue = [
   flag("BATCH_AND_FILE_AUTO_CLEANUP_ENABLED", "runtime", "Batch and File Cleanup", "boolean", null, "false", "caution", false,
     "Removes finished batches and expired file contents on a schedule"),
   flag("AMBIGUOUS_401_SOFT_LOCKOUT", "runtime", "Ambiguous 401 Soft Lockout", "boolean", null, "false", "info", false,
-    "An unclear 401 cools the connection instead of expiring it, at most three times an hour", "accountRecovery"),
+    "An unclear 401 cools the connection instead of expiring it, at most three times an hour"),
   flag("OAUTH_LIVE_MODEL_DISCOVERY", "runtime", "OAuth Live Model Discovery", "boolean", null, "false", "info", false,
     "Model list of an OAuth provider is read from the provider", "discovery"),
   flag("POOLED_ACCOUNT_LEASE_ENABLED", "runtime", "Pooled Account Lease", "boolean", null, "false", "info", false,

@@ -2,6 +2,7 @@
 import type { AttemptEnd } from "./Attempt.ts"
 import type { Verdict } from "#actors/request/ports/Resilience.ts"
 import * as RequestFacts from "./requestFacts.ts"
+import * as AccountSignals from "#actors/resilience/AccountSignals.ts"
 import * as RetryHint from "#actors/resilience/retryHint.ts"
 import type { Outcome } from "#schemas/records/LedgerRow.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
@@ -28,6 +29,7 @@ export const verdictOf = (end: AttemptEnd, outcome: Outcome, startedAt: number):
     network: outcome === "gateway-timeout" || outcome === "upstream-reset",
     message: end.error === null ? "" : end.error.message,
     retryAfterMs: end.error === null ? null : RetryHint.parse(status, end.headers, end.error.message, now, end.error.upstream?.error)?.delayMs ?? null,
+    unclear: end.error !== null && AccountSignals.isUnclear(end.error, status),
     accountWide: end.error !== null && RetryHint.isAccountWide(status, end.headers, end.error),
     ttftMs: ttftOf(end, startedAt),
     latencyMs: RequestFacts.elapsed(startedAt, now)

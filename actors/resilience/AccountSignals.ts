@@ -42,6 +42,25 @@ export const of = (error: PublicError, status: number, model: string, own: Reado
   return null
 }
 
+/** Codes of vendors for a credential that is no longer, or was never, valid, in lower case. */
+const ofCredential: ReadonlySet<string> = new Set([
+  "invalid_api_key", "invalid_authentication", "invalid_token", "invalid_grant", "token_expired", "expired_token", "token_revoked", "token_invalidated"
+])
+const credentialWords = /\b(?:x-api-key|api[ -]?keys?|keys?|tokens?|credentials?|authentication|authorization|session|signature)\b/i
+const verdictWords = /\b(?:invalid|not valid|incorrect|wrong|expired|revoked|deactivated|disabled|suspended|malformed|missing|not found|not provided|unknown|unrecogni[sz]ed|no longer|does not exist)\b/i
+/** What the request asked for needs a right: a client can choose such a request. */
+const rightWords = /\b(?:permissions?|scopes?|not allowed|not authorized to|access to)\b/i
+
+/** The upstream refused the credential (401), and neither says that it is no good nor that the request needs more rights. */
+export const isUnclear = (error: PublicError, status: number): boolean => {
+  if (StatusReason.of(status) !== "credential" || error.upstream === null) return false
+  if (!error.upstream.spoke) return true
+  const code = ownCode(error)
+  if (ofCredential.has(code) || codes.has(code)) return false
+  const said = error.message.slice(0, READ)
+  return !(credentialWords.test(said) && verdictWords.test(said)) && !rightWords.test(said) && !phrases.some((phrase) => said.toLowerCase().includes(phrase))
+}
+
 /** The operator's signals as they are compared. */
 export const ownIn = (stored: unknown): ReadonlyArray<string> =>
   Array.isArray(stored) ? stored.filter((one): one is string => typeof one === "string").map((one) => one.trim().toLowerCase()).filter((one) => one !== "") : []

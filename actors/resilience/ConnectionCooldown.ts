@@ -35,9 +35,9 @@ export interface State {
   readonly guessed: boolean
 }
 
-/** What a failure asks for: a pause of its own length, or one that doubles from a base. */
+/** What a failure asks for: a pause of its own length, which may be our guess all the same, or one that doubles from a base. */
 export type CooldownRule =
-  | { readonly reason: CooldownReason; readonly pause: "fixed"; readonly ms: number }
+  | { readonly reason: CooldownReason; readonly pause: "fixed"; readonly ms: number; readonly guessed?: true }
   | { readonly reason: CooldownReason; readonly pause: "transient" | "rate-limit" | "general" }
 
 export type CooldownEvent =
@@ -137,7 +137,7 @@ const failed = (state: State, event: Extract<CooldownEvent, { readonly _tag: "Fa
   const grows = !running && !hinted && rule.pause !== "fixed"
   const most = rule.pause === "general" ? general.maxLevel : settings.maxBackoffLevel
   const level = grows ? Math.max(state.level, Math.min(state.level + 1, most)) : state.level
-  return [pause, { until, level, reason: rule.reason, status, guessed: grows }, save]
+  return [pause, { until, level, reason: rule.reason, status, guessed: grows || (rule.pause === "fixed" && rule.guessed === true) }, save]
 }
 
 export const step = (state: State, event: CooldownEvent, settings: CooldownRules, now: number): CooldownStep => {

@@ -10,7 +10,6 @@ export interface ActingFeature {
 const feature = (title: string, today: string, ...paths: ReadonlyArray<string>): ActingFeature => ({ title, today, paths })
 
 export const features = {
-  accountRecovery: feature("Recovery from vendors' account marks", "An unclear 401 is treated as any other 401."),
   agents: feature("Profiles of CLI tools", "Coding agents on the gateway's machine are found and configured when they are asked for; no profile is written by itself."),
   aggregatorBalance: feature("Balances of aggregator nodes", "No balance is read."),
   backgroundTasks: feature("Switches of background work", "Sweeps run in the gateway's processes; GATEWAY_DISABLE_BACKGROUND_SERVICES stops them."),

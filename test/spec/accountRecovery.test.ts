@@ -100,3 +100,46 @@ describe("a banned account", () => {
     expect(counts).toEqual([0, 0, 0, 0, 0])
   })
 })
+
+describe("an unclear 401", () => {
+  afterEach(() => lab.gateway.operator.clearFlags())
+
+  interface Rest { readonly testStatus: string; readonly rateLimitedUntil: string | null }
+  const restOf = async (id: string) => (await lab.gateway.operator.call<{ connection: Rest }>("GET", `/api/providers/${id}`)).connection
+  /** A provider of two accounts; the upstream refuses the first one. */
+  const pair = async (message: string) => {
+    const name = `pair${++made}`
+    const [id = ""] = await lab.pool(name, [`${name}-credential-number-0`, `${name}-credential-number-1`])
+    await lab.sim.rule({ id: name, match: { model: `m-${name}`, key: `${name}-credential-number-0` }, script: { status: 401, error: { message, code: "unauthorized" } } })
+    const asked = async () => (await lab.sim.entries({ model: `m-${name}` })).map(({ key }) => key?.last4)
+    return { id, asked, ask: () => lab.chat({ model: `${name}/m-${name}` }) }
+  }
+
+  it("with the flag rests the connection for minutes, which its record says; other accounts serve meanwhile", async () => {
+    await lab.gateway.operator.setFlag("AMBIGUOUS_401_SOFT_LOCKOUT", "true")
+    const one = await pair("Unauthorized")
+    for (let i = 0; i < 3; i++) expect((await one.ask()).status).toBe(200)
+    expect(await one.asked()).toEqual(["er-0", "er-1", "er-1", "er-1"])
+    const rest = await eventually(() => restOf(one.id), ({ rateLimitedUntil }) => rateLimitedUntil !== null, "the rest on the record")
+    const left = Date.parse(rest.rateLimitedUntil ?? "") - Date.now()
+    expect([left > 240_000, left <= 300_000]).toEqual([true, true])
+    const clear = await pair("Incorrect API key provided")
+    for (let i = 0; i < 2; i++) expect((await clear.ask()).status).toBe(200)
+    expect(await clear.asked()).toEqual(["er-0", "er-1", "er-0", "er-1"])
+  })
+
+  it("with the flag reaches the client of a single account as it is, and an answer ends the rest", async () => {
+    await lab.gateway.operator.setFlag("AMBIGUOUS_401_SOFT_LOCKOUT", "true")
+    const one = await account({ status: 401, error: { message: "Unauthorized", code: "unauthorized" } }, 1)
+    expect((await one.ask()).status).toBe(401)
+    await eventually(() => restOf(one.id), ({ rateLimitedUntil }) => rateLimitedUntil !== null, "the rest on the record")
+    expect((await one.ask()).status).toBe(200)
+    await eventually(() => restOf(one.id), ({ rateLimitedUntil }) => rateLimitedUntil === null, "the end of the rest")
+  })
+
+  it("is any other 401 without the flag", async () => {
+    const one = await pair("Unauthorized")
+    for (let i = 0; i < 2; i++) expect((await one.ask()).status).toBe(200)
+    expect(await one.asked()).toEqual(["er-0", "er-1", "er-0", "er-1"])
+  })
+})

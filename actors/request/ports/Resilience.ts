@@ -42,6 +42,8 @@ export interface Verdict {
   readonly retryAfterMs: number | null
   /** The upstream says that its refusal holds for the account, not for the model. */
   readonly accountWide: boolean
+  /** A 401 that does not say what is wrong with the credential. */
+  readonly unclear?: boolean
   /** ms from dispatch to the first content; null when there was none. */
   readonly ttftMs: number | null
   readonly latencyMs: number

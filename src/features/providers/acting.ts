@@ -35,7 +35,7 @@ export const providerData: Rows = {
   ...actIn("src/features/providers/ports/connectionRecord.ts", "prefix", "apiType", "nodeName", "chatPath", "modelsPath"),
   project: actsIn("src/providers/credentialKind.ts"),
   validationModelId: actsIn("src/features/providers/ConnectionTests.ts"),
-  disableCooling: actsIn("src/features/resilience/local/Tables.ts"),
+  disableCooling: actsIn("src/features/resilience/local/outcomes.ts"),
   ...actIn("src/routing/plan.ts", "disableStreamOptions", "mainFormatOnly", "reasoningControl"),
   ...actIn("src/features/quotas/preflight.ts", "use5h", "useWeekly"),
   weight: actsIn("src/routing/selection.ts"),

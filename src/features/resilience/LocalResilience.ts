@@ -10,7 +10,6 @@ import * as Exit from "effect/Exit"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { allModels, CooldownFeed, layerAlone } from "#src/features/resilience/ports/CooldownFeed.ts"
@@ -21,8 +20,9 @@ import { Turns } from "#actors/request/ports/Turns.ts"
 import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
-import { ProfileName } from "#schemas/records/ResilienceSettings.ts"
+import * as Expired from "#src/features/resilience/expired.ts"
 import { marksOf } from "#src/features/resilience/ports/marks.ts"
+import * as StoredBreaker from "#src/features/resilience/storedBreaker.ts"
 import { storedCooldown } from "#src/features/resilience/local/places.ts"
 import type { Outside } from "#src/features/resilience/ports/resilienceSettings.ts"
 import * as NodeVolumes from "#src/features/resilience/local/NodeVolumes.ts"
@@ -35,16 +35,6 @@ export const breakerKind = "breaker"
 const gather = "250 millis"
 /** How long a stop waits for the last write. */
 const finalWrite = "1 second"
-
-const StoredBreaker = Schema.Struct({
-  openUntil: Schema.Finite,
-  failures: Schema.Int,
-  lastFailureAt: Schema.NullOr(Schema.Finite),
-  lastStatus: Schema.Int,
-  profile: ProfileName,
-  only: Schema.optionalKey(Schema.NullOr(Schema.String))
-})
-const readBreaker = Schema.decodeUnknownOption(StoredBreaker)
 
 /** How often the living nodes are counted. */
 const countEvery = "2 seconds"
@@ -92,12 +82,14 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       provider, connectionId: id, model,
       forMs: lockout === null ? 0 : Math.max(0, lockout.until - at), failures: lockout?.failures ?? 0, status: lockout?.status ?? 0
     }),
+    expired: (id, message, at) => void fork(Expired.mark(configuration, connections, id, message, at)),
     breaker: (provider) => {
       tripped.add(provider)
       later()
     }
   }, {
-    maxWaitMs: options.maxWaitMs, maxQueueDepth: options.maxQueueDepth, autoQueue: () => flags.isOn("RATE_LIMIT_AUTO_ENABLE"), nodes: () => nodes
+    maxWaitMs: options.maxWaitMs, maxQueueDepth: options.maxQueueDepth, autoQueue: () => flags.isOn("RATE_LIMIT_AUTO_ENABLE"),
+    softLockout: () => flags.isOn("AMBIGUOUS_401_SOFT_LOCKOUT"), nodes: () => nodes
   })
   const used = NodeVolumes.make(configuration, tables)
   const run = Effect.runForkWith(yield* Effect.context<never>())
@@ -153,7 +145,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
 
   const start = now()
   for (const [provider, value] of yield* documents.list(breakerKind)) {
-    Option.map(readBreaker(value), ({ profile, ...stored }) => {
+    Option.map(StoredBreaker.read(value), ({ profile, ...stored }) => {
       // A clock that was set back must not prolong it.
       const openUntil = Math.min(stored.openUntil, start + tables.effective.breaker[profile].resetTimeoutMs)
       tables.restore(provider, { ...ProviderBreaker.fresh, ...stored, openUntil }, profile)

@@ -12,7 +12,7 @@ const targets = records.flatMap((record) => ["m", "n"].map((model) => target(rec
 
 const tablesOf = (settings: Readonly<Record<string, unknown>>) => new Tables({
   connections: records, connectionById: new Map(records.map((record) => [record.id, record])), settings: new Map(Object.entries(settings))
-}, { connection: () => {}, provider: () => {}, rest: () => {}, breaker: () => {}, lockout: () => {} })
+}, { connection: () => {}, provider: () => {}, rest: () => {}, breaker: () => {}, expired: () => {}, lockout: () => {} })
 
 const Act = Schema.Union([
   Schema.Struct({

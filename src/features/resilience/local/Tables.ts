@@ -216,6 +216,7 @@ export class Tables implements Keeper, Blocks.NodeState {
     const record = this.snapshot.connectionById.get(connectionId)
     if (record === undefined) return
     const place = this.connection(connectionId, record, record.provider)
+    Rests.overheard(place, forMs, { guessed, reason }, now)
     place.cooldown = Rests.announced(place.cooldown, forMs, { level, reason, status, guessed }, this.effective.cooldown.apikey, now)
     place.announced = forMs === 0 ? null : { until, level, cooldown: place.cooldown, overruled: false }
     if (forMs === 0) this.stir()

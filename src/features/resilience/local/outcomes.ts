@@ -53,7 +53,8 @@ export const failed = (pass: HeldPass, verdict: Verdict, effective: Effective, s
   tellBreaker(pass, counts && (first || pass.ticket.probe) ? "failed" : "neutral", status, effective, saved, now, holdMs)
   if (cools) {
     if (effective.providerCooldown !== null && breaksDown && first) Rests.ofProvider(pass, status, effective.providerCooldown, saved, now)
-    Rests.failed(pass, verdict, effective.cooldown[pass.profile], saved, now, ownFailures)
+    if (effective.softLockout && verdict.unclear === true) Rests.unclear(pass, verdict, effective.cooldown[pass.profile], saved, now, ownFailures)
+    else Rests.failed(pass, verdict, effective.cooldown[pass.profile], saved, now, ownFailures)
   }
   tellLockout(pass, { _tag: "Failed", status }, effective, saved, now)
 }

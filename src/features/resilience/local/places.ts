@@ -5,6 +5,7 @@ import * as ConnectionCooldown from "#actors/resilience/ConnectionCooldown.ts"
 import type * as ModelLockout from "#actors/resilience/ModelLockout.ts"
 import * as Pace from "#actors/resilience/Pace.ts"
 import * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
+import * as SoftLockout from "#actors/resilience/SoftLockout.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProfileName } from "#schemas/records/ResilienceSettings.ts"
 import { Figures } from "#src/features/resilience/Figures.ts"
@@ -90,6 +91,8 @@ export class ConnectionPlace {
   /** The queue before it. */
   readonly line: string
   cooldown: ConnectionCooldown.State = ConnectionCooldown.idle
+  /** After unclear refusals of the credential, while flag AMBIGUOUS_401_SOFT_LOCKOUT is on. */
+  softLockouts: SoftLockout.State = SoftLockout.none
   /** What the record says, as far as this node knows. */
   written: { readonly until: number; readonly level: number } = { until: 0, level: 0 }
   /** A cooldown that another node has announced and will write there; null = nothing. */

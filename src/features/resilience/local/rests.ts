@@ -1,13 +1,14 @@
 /** What a call leaves in the cooldowns of its model and connection. */
 import type { OwnFailures } from "#actors/request/OwnFailures.ts"
 import * as ConnectionCooldown from "#actors/resilience/ConnectionCooldown.ts"
+import * as SoftLockout from "#actors/resilience/SoftLockout.ts"
 import type { Unavailable, Verdict } from "#actors/request/ports/Resilience.ts"
 import type { HeldPass } from "./HeldPass.ts"
-import type { ProviderPlace } from "./places.ts"
+import type { ConnectionPlace, ProviderPlace } from "./places.ts"
 import type { Saved } from "./saved.ts"
 import { statusText } from "#src/features/resilience/views.ts"
 
-type Hears = Pick<Saved, "connection" | "provider" | "rest">
+type Hears = Pick<Saved, "connection" | "expired" | "provider" | "rest">
 
 export const succeeded = (pass: HeldPass, settings: ConnectionCooldown.CooldownRules, saved: Hears, now: number): void => {
   const { connection, model, provider } = pass
@@ -17,6 +18,7 @@ export const succeeded = (pass: HeldPass, settings: ConnectionCooldown.CooldownR
   if (model.cooldown !== ConnectionCooldown.idle) ofModel(pass, { _tag: "Succeeded", letIn: model.cooldown === pass.modelRest }, settings, saved, now)
   if (connection.cooldown !== ConnectionCooldown.idle) {
     ofConnection(pass, { _tag: "Succeeded", letIn: connection.cooldown === pass.connectionRest }, settings, saved, now)
+    if (connection.cooldown === ConnectionCooldown.idle) connection.softLockouts = SoftLockout.none
   }
 }
 
@@ -49,6 +51,24 @@ export const heardOf = (
   provider: ProviderPlace, forMs: number, told: Pick<ConnectionCooldown.State, "level" | "reason" | "status" | "guessed">, rules: ConnectionCooldown.CooldownRules, now: number
 ): void => {
   provider.cooldown = announced(provider.cooldown, forMs, told, rules, now)
+}
+
+/** The upstream refused the credential and did not say why: the connection rests, or it did so too often. What fails during a rest says nothing new. */
+export const unclear = (pass: HeldPass, { message, status }: Verdict, settings: ConnectionCooldown.CooldownRules, saved: Hears, now: number, ownFailures: OwnFailures | null): void => {
+  const { connection } = pass
+  if (connection.id === null || now < connection.cooldown.until) return
+  const ms = SoftLockout.pauseOf(connection.softLockouts, now)
+  if (ms === null) return saved.expired(connection.id, message, now)
+  const rule = { reason: "auth_error", pause: "fixed", ms, guessed: true } as const
+  if (!ofConnection(pass, { _tag: "Failed", rule, hintMs: null, status }, settings, saved, now)) return
+  connection.softLockouts = SoftLockout.begun(connection.softLockouts, now)
+  ownFailures?.began(connection.cooldown)
+}
+
+/** Another node has begun or ended a rest of the connection. */
+export const overheard = (connection: ConnectionPlace, forMs: number, { guessed, reason }: Pick<ConnectionCooldown.State, "guessed" | "reason">, now: number): void => {
+  if (forMs === 0) connection.softLockouts = SoftLockout.none
+  else if (guessed && reason === "auth_error" && now >= connection.cooldown.until) connection.softLockouts = SoftLockout.begun(connection.softLockouts, now)
 }
 
 /** Another model of the connection rests, and not because this request failed with it. */

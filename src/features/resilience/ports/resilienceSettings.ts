@@ -56,6 +56,8 @@ export const storedChange = (snapshot: Stored): ResilienceChange =>
 export interface Outside {
   /** Flag RATE_LIMIT_AUTO_ENABLE. */
   readonly autoQueue: () => boolean
+  /** Flag AMBIGUOUS_401_SOFT_LOCKOUT. */
+  readonly softLockout: () => boolean
   /** RATE_LIMIT_MAX_WAIT_MS, the default of requestQueue.maxWaitMs; null = unset. */
   readonly maxWaitMs: number | null
   /** RATE_LIMIT_MAX_QUEUE_DEPTH, the default of requestQueue.maxQueueDepth; null = unset. */
@@ -63,7 +65,7 @@ export interface Outside {
   /** Nodes that live now, this one among them: they share what an upstream allows. */
   readonly nodes: () => number
 }
-export const nothingOutside: Outside = { autoQueue: () => false, maxWaitMs: null, maxQueueDepth: null, nodes: () => 1 }
+export const nothingOutside: Outside = { autoQueue: () => false, softLockout: () => false, maxWaitMs: null, maxQueueDepth: null, nodes: () => 1 }
 
 /** A node's part of a cap, rounded up so that no node is shut out; 0 = no cap stays none. */
 export const partOf = (cap: number, nodes: number): number => Math.ceil(cap / nodes)
@@ -93,6 +95,8 @@ export interface Effective {
   readonly lockout: ModelLockout.LockoutRules
   /** Every connection with a key waits in line, if the settings agree (flag RATE_LIMIT_AUTO_ENABLE). */
   readonly autoQueue: boolean
+  /** A connection rests after an unclear 401 (flag AMBIGUOUS_401_SOFT_LOCKOUT). */
+  readonly softLockout: boolean
   readonly nodes: number
   /** Calls at once; 0 = no cap. */
   readonly globalMax: number
@@ -134,6 +138,7 @@ export const of = (snapshot: Stored, outside: Outside = nothingOutside): Effecti
     },
     lockout: { ...modelLockoutDefaults, ...stored },
     autoQueue: outside.autoQueue(),
+    softLockout: outside.softLockout(),
     nodes: Math.max(1, outside.nodes()),
     globalMax: limits.global ?? 0,
     perProvider: new Map(Object.entries(limits.perProvider ?? {}))
