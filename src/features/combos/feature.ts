@@ -9,6 +9,7 @@ import * as MappingsHttp from "./mappingsHttp.ts"
 import version4 from "./migrations/0004_combos.ts"
 import * as PostgresComboMappingStore from "./PostgresComboMappingStore.ts"
 import * as PostgresComboStore from "./PostgresComboStore.ts"
+import * as Promotions from "./Promotions.ts"
 import * as StoredCombos from "./StoredCombos.ts"
 import * as ComboMetrics from "./ComboMetrics.ts"
 
@@ -19,5 +20,5 @@ export const combos = Feature.make({
   stores: (options) => Layer.mergeAll(PostgresComboStore.layer(options), PostgresComboMappingStore.layer(options)),
   migrations: { "4_combos": version4 },
   acting: [Acting.combo, Acting.mapping],
-  services: () => ComboMetrics.layer
+  services: () => Layer.merge(ComboMetrics.layer, Promotions.layer)
 })

@@ -26,7 +26,7 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   a2aEnabled: actsIn("src/features/a2a/http.ts"),
   wsAuth: actsIn("src/inference/sockets/Sockets.ts"),
   maxBodySizeMb: actsIn("src/inference/lane/services/Inference.ts"),
-  comboAutoPromoteEnabled: lacks("interfaceModes", false),
+  comboAutoPromoteEnabled: actsIn("src/routing/strategies/promotion.ts"),
   sessionAffinityTtlMs: actsIn("src/routing/Router.ts"),
   responsesPreviousResponseIdMode: actsIn("src/inference/conversations/ConversationServices.ts"),
   alwaysPreserveClientCache: actsIn("src/inference/conversations/ConversationServices.ts"),

@@ -2,7 +2,7 @@
  * What is kept of routing decisions: a bounded log by request id that explains each one, combo metrics, and the text of a
  * terminal error. A single model that answered at the first try leaves nothing here: its ledger row has the facts.
  */
-import type { ComboMetrics } from "#src/inference/ports/ComboMetrics.ts"
+import type { ComboMetrics, ComboPromotions } from "#src/inference/ports/ComboMetrics.ts"
 import type { AttemptNote, RouteView, SkipNote, RouteNotes } from "#actors/request/Inbound.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Accounting } from "#actors/request/ports/Accounting.ts"
@@ -72,14 +72,21 @@ interface Kept extends Omit<Decision, "trace" | "handoff"> {
 /** The targets that automatic routing would ask now, without remembering that it was asked; null when there are none. */
 export type Automatic = (key: ApiKey | null, face: CallFormat) => ReadonlyArray<Target> | null
 
+const noPromotions: ComboPromotions["Service"] = { answered: () => {} }
+
 export class Report {
   private readonly decisions = new Ring<Kept>(keptDecisions)
   readonly metrics: ComboMetrics["Service"]
   readonly now: () => number
   readonly rules: () => TerminalErrors.TerminalRules
   private readonly automatic: Automatic
+  readonly promotions: ComboPromotions["Service"]
 
-  constructor(metrics: ComboMetrics["Service"], now: () => number, rules = () => TerminalErrors.noRules, automatic: Automatic = () => null) {
+  constructor(
+    metrics: ComboMetrics["Service"], now: () => number, rules = () => TerminalErrors.noRules, automatic: Automatic = () => null,
+    promotions: ComboPromotions["Service"] = noPromotions
+  ) {
+    this.promotions = promotions
     this.metrics = metrics
     this.now = now
     this.rules = rules
@@ -306,6 +313,7 @@ class ReportedRoute implements RouteView {
       requestId, requestedModel, at, combo: combo === null ? null : combo.name, ok, latencyMs, strategy, attempts, skipped,
       order: { order, skipped: leftOut, ...(relaxed === undefined ? {} : { relaxed }) }
     })
+    if (combo !== null && ok === true && told.tried > 1) report.promotions.answered(combo, order, attempts)
     if (combo === null || ok === null || !route.tracked) return
     report.metrics.record({
       combo: combo.name, strategy: combo.strategy, ok, latencyMs, at,

@@ -1,5 +1,8 @@
 /** Counts of what combos did since the process started or the last reset; memory of this node only, bounded. */
 import * as Context from "effect/Context"
+import type { AttemptNote } from "#actors/request/Inbound.ts"
+import type { Combo } from "#schemas/records/Combo.ts"
+import type { Candidate } from "#src/routing/models/candidate.ts"
 
 /** One attempt of a request that a combo served. */
 export interface ComboAttempt {
@@ -61,3 +64,9 @@ export class ComboMetrics extends Context.Service<ComboMetrics, {
   /** The counts follow a combo to its new name. */
   readonly rename: (from: string, to: string) => void
 }>()("gateway/ports/ComboMetrics") {}
+
+/** Is told of requests of combos that were answered after a failure (setting comboAutoPromoteEnabled). */
+export class ComboPromotions extends Context.Service<ComboPromotions, {
+  /** Off the hot path: called once per request that needed several tries. */
+  readonly answered: (combo: Combo, order: ReadonlyArray<Candidate>, attempts: ReadonlyArray<AttemptNote>) => void
+}>()("gateway/ports/ComboPromotions") {}

@@ -5,7 +5,7 @@ import * as Layer from "effect/Layer"
 import { Flags } from "#actors/ports/Flags.ts"
 import { Accounting } from "#actors/request/ports/Accounting.ts"
 import * as RouteReport from "#src/inference/lane/RouteReport.ts"
-import { ComboMetrics } from "#src/inference/ports/ComboMetrics.ts"
+import { ComboMetrics, ComboPromotions } from "#src/inference/ports/ComboMetrics.ts"
 import { RoutingViews } from "#src/inference/ports/RoutingViews.ts"
 import { CurrentRouter } from "./CurrentRouter.ts"
 import { Forks } from "./Forks.ts"
@@ -18,7 +18,7 @@ export const layer = Layer.effect(Reports, Effect.gen(function*() {
   const router = yield* CurrentRouter
   return new RouteReport.Report(yield* ComboMetrics, now, () => ({
     infra502: flags.isOn("PROTECTED_PRIORITY_INFRA_502_ENABLED"), provenance: flags.isOn("RETRY_AFTER_PROVENANCE_ENABLED")
-  }), RouteReport.automaticOver(router.now, now))
+  }), RouteReport.automaticOver(router.now, now), yield* ComboPromotions)
 }))
 
 /** The port RoutingViews over it. */
