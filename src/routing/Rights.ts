@@ -8,6 +8,7 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { Connection } from "#schemas/records/Connection.ts"
 import { compileGlob } from "#src/routing/models/glob.ts"
 import { NO_THINKING_PREFIX, NO_THINKING_SHORT_PREFIX } from "#src/routing/models/resolveModel.ts"
 
@@ -93,9 +94,16 @@ const refuse = (message: string): PublicError => Errors.make("insufficient_permi
 
 type Verdict = "free" | "blocked" | "unlisted" | "other-connection"
 
-const isRestricted = ({ policy: { allowedCombos, allowedConnections, blockedModels, connectionAccessMode, disableNonPublicModels, modelAccessMode } }: ApiKey): boolean =>
+/** The connection is on the list of connections and in one of the groups (allowedQuotas), where the key has such lists. */
+export const reachesConnection = (
+  { allowedConnections, allowedQuotas, connectionAccessMode }: ApiKey["policy"], { group, id }: Pick<Connection, "group" | "id">
+): boolean =>
+  ((connectionAccessMode !== "restricted" && allowedConnections.length === 0) || allowedConnections.includes(id)) &&
+  (allowedQuotas.length === 0 || (group !== null && allowedQuotas.includes(group)))
+
+const isRestricted = ({ policy: { allowedCombos, allowedConnections, allowedQuotas, blockedModels, connectionAccessMode, disableNonPublicModels, modelAccessMode } }: ApiKey): boolean =>
   disableNonPublicModels || modelAccessMode === "restricted" || connectionAccessMode === "restricted" ||
-  blockedModels.length > 0 || allowedCombos.length > 0 || allowedConnections.length > 0
+  blockedModels.length > 0 || allowedCombos.length > 0 || allowedConnections.length > 0 || allowedQuotas.length > 0
 
 /** The lists of one key. */
 class Lists {
@@ -104,7 +112,8 @@ class Lists {
   /** Null = models that are not public are allowed, too. */
   private readonly isPublic: Directory["isPublic"] | null
   private readonly combos: ReadonlyArray<string>
-  private readonly connections: ReadonlySet<string> | null
+  /** Null = it may use every connection. */
+  private readonly policy: ApiKey["policy"] | null
   private readonly verdicts = new WeakMap<Target, Verdict>()
   /** Whose lists they are. */
   private readonly subject: string
@@ -114,7 +123,7 @@ class Lists {
     this.allowed = policy.modelAccessMode === "restricted" ? new ModelList(policy.allowedModels, directory) : null
     this.isPublic = policy.disableNonPublicModels ? directory.isPublic : null
     this.combos = policy.allowedCombos
-    this.connections = policy.connectionAccessMode === "restricted" || policy.allowedConnections.length > 0 ? new Set(policy.allowedConnections) : null
+    this.policy = policy.connectionAccessMode === "restricted" || policy.allowedConnections.length > 0 || policy.allowedQuotas.length > 0 ? policy : null
     this.subject = subject
   }
 
@@ -158,7 +167,7 @@ class Lists {
     let verdict = this.verdicts.get(target)
     if (verdict === undefined) {
       const { connection } = target
-      const foreign = this.connections !== null && (connection === null || !this.connections.has(connection.id))
+      const foreign = this.policy !== null && (connection === null || !reachesConnection(this.policy, connection))
       verdict = this.judge(target)
       if (foreign && verdict !== "blocked") verdict = "other-connection"
       this.verdicts.set(target, verdict)
@@ -247,5 +256,5 @@ export const printOf = (key: ApiKey): string => {
 
 const listsOf = ({ policy }: ApiKey) => [
   policy.modelAccessMode, policy.allowedModels, policy.blockedModels, policy.allowedCombos, policy.connectionAccessMode, policy.allowedConnections,
-  policy.disableNonPublicModels
+  policy.allowedQuotas, policy.disableNonPublicModels
 ]

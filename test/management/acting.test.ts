@@ -365,7 +365,7 @@ describe("GET /api/system/capabilities", () => {
     assert.strictEqual(reply.status, 200, reply.text)
     assert.lengthOf(at(reply.json, "flags") as ReadonlyArray<unknown>, FlagCatalogue.catalogue.length)
     const fields = at(reply.json, "fields") as ReadonlyArray<{ record: string; field: string; acts: boolean; lacks: string | null }>
-    assert.deepStrictEqual(fields.find(({ field, record }) => record === "API key" && field === "allowedQuotas"), { record: "API key", field: "allowedQuotas", acts: false, lacks: "connectionGroups", neutral: [] } as never)
+    assert.deepStrictEqual(fields.find(({ field, record }) => record === "Custom model" && field === "isFree"), { record: "Custom model", field: "isFree", acts: false, lacks: "dashboard", neutral: null } as never)
     const acting = fields.filter(({ acts }) => acts).length
     assert.deepStrictEqual(at(reply.json, "summary", "fields"), { acting, inert: fields.length - acting })
     assert.strictEqual((yield* ask("/api/system/capabilities")).status, 401)

@@ -81,6 +81,16 @@ describe("the rights of a key", () => {
     expect(of({ blockedModels: ["quick"], allowedConnections: ["c-2"] })?.ofTarget(target(), null)?.message).toBe("This API key may not use the model 'openai/gpt-4o'.")
   })
 
+  it("keep to the groups of connections of the key, beside its list", () => {
+    const grouped = (group: string | null) => target({ connection: { id: "c-1", group } as Target["connection"] })
+    const may_ = (policy: Partial<ApiKeyPolicy>) => [grouped("a"), grouped("b"), grouped(null), target({ connection: null })].map((one) => may(policy, null, one))
+    expect(may_({})).toEqual([true, true, true, true])
+    expect(may_({ allowedQuotas: ["a"] })).toEqual([true, false, false, false])
+    expect(may_({ allowedQuotas: ["a", "b"], allowedConnections: ["c-1"] })).toEqual([true, true, false, false])
+    expect(may_({ allowedQuotas: ["a"], allowedConnections: ["c-2"] })).toEqual([false, false, false, false])
+    expect(Rights.printOf(key({ allowedQuotas: ["a"] }))).not.toBe(Rights.printOf(key({ allowedQuotas: ["b"] })))
+  })
+
   it("leave a key with disableNonPublicModels what is public, in combos too, and say so of ids that lead nowhere", () => {
     const hidden = target({ publicModel: "openai/private-1", model: "private-1" })
     expect([may({ disableNonPublicModels: true }, "openai/gpt-4o"), may({ disableNonPublicModels: true }, "openai/private-1", hidden), may({ disableNonPublicModels: true }, null, hidden)]).toEqual([true, false, false])

@@ -1,15 +1,14 @@
 /** Which fields of API keys act. */
-import { actIn, actsIn, lacks, type Row } from "#schemas/acting/row.ts"
+import { actIn, actsIn, type Row } from "#schemas/acting/row.ts"
 import * as ActingTable from "#src/management/acting/ActingTable.ts"
 import type { PolicyInput } from "./api.ts"
 
 const rows: Readonly<Record<keyof PolicyInput | "name", Row>> = {
   name: actsIn("src/features/keys/http.ts"),
   ...actIn("src/routing/Rights.ts", "modelAccessMode", "allowedModels", "blockedModels", "allowedCombos", "connectionAccessMode", "allowedConnections",
-    "preferredConnections"),
+    "preferredConnections", "allowedQuotas"),
   ...actIn("actors/keys/keyPolicy.ts", "allowedEndpoints", "isActive", "isBanned", "accessSchedule", "ipAllowlist", "expiresAt", "scopes"),
   allowedMcpTools: actsIn("src/features/mcpServers/toolRights.ts"),
-  allowedQuotas: lacks("connectionGroups", []),
   ...actIn("src/features/cache/stage.ts", "noLog", "cacheDefaultMode"),
   allowUsageCommand: actsIn("src/features/usage/own/stage.ts"),
   ...actIn("actors/limits/rules.ts", "usageLimitEnabled", "dailyUsageLimitUsd", "weeklyUsageLimitUsd", "maxSessions", "rateLimits",

@@ -24,7 +24,7 @@ const connectionFields: RowsOf<Omit<ConnectionChange, "providerSpecificData" | "
   rateLimitProtection: actsIn("src/features/resilience/local/rules.ts"),
   apiKey: actsIn("src/providers/upstreamEndpoint.ts"),
   healthCheckInterval: actsIn("src/features/oauth/tokens/RefreshSweep.ts"),
-  group: lacks("connectionGroups"),
+  group: actsIn("src/routing/Rights.ts"),
   maxConcurrent: actsIn("src/features/resilience/local/rules.ts"),
   quotaWindowThresholds: actsIn("src/features/quotas/preflight.ts")
 }

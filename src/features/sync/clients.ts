@@ -8,6 +8,7 @@ import * as Refusal from "#schemas/api/Refusal.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import * as BearerKey from "#src/inference/lane/bearerKey.ts"
+import * as Rights from "#src/routing/Rights.ts"
 import type { ConnectionFacts } from "./api.ts"
 
 /** Null for an operator; else the API key, which knows what it may use. */
@@ -29,10 +30,11 @@ const policiesOf = (key: ApiKey): ReadonlyArray<ApiKey["policy"]> | null =>
   key.issuerId === null ? [key.policy] : key.issuer === null || key.issuer === undefined ? null : [key.policy, key.issuer.policy]
 
 /** A key with lists of models or combos knows the connections that it names, and no other. */
-const mayKnow = ({ allowedCombos, allowedConnections, blockedModels, connectionAccessMode, modelAccessMode }: ApiKey["policy"], { id }: Connection): boolean =>
-  connectionAccessMode === "restricted" || allowedConnections.length > 0
-    ? allowedConnections.includes(id)
-    : modelAccessMode !== "restricted" && allowedCombos.length === 0 && blockedModels.length === 0
+const mayKnow = (policy: ApiKey["policy"], connection: Connection): boolean => {
+  const { allowedCombos, allowedConnections, blockedModels, connectionAccessMode, modelAccessMode } = policy
+  const names = connectionAccessMode === "restricted" || allowedConnections.length > 0
+  return Rights.reachesConnection(policy, connection) && (names || (modelAccessMode !== "restricted" && allowedCombos.length === 0 && blockedModels.length === 0))
+}
 
 export const connectionsFor = (key: ApiKey | null, snapshot: Pick<Snapshot, "connections">): ReadonlyArray<Connection> => {
   if (key === null) return snapshot.connections

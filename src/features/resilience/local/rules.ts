@@ -57,7 +57,7 @@ export const rulesOf = (record: Connection, effective: Effective): TargetRules =
   const gapMs = Math.max(own("minTime"), queued ? requestQueue.minTimeBetweenRequestsMs : 0)
   const maxWaitMs = own("maxWaitMs") > 0 ? own("maxWaitMs") : requestQueue.maxWaitMs
   return {
-    max: partOf(leastCap(record.maxConcurrent, own("maxConcurrent"), quota?.concurrency, queued ? requestQueue.concurrentRequests : 0), nodes),
+    max: partOf(leastCap(record.maxConcurrent, own("maxConcurrent"), quota?.concurrency, record.group === null ? 0 : settings.quotaShareConcurrencyLimit, queued ? requestQueue.concurrentRequests : 0), nodes),
     pace: perMinute > 0 || gapMs > 0 ? { perMinute: partOf(perMinute, nodes), gapMs: gapMs * nodes } : null,
     volume: volumeOf(record, nodes),
     queue: queued && maxWaitMs > 0 ? { maxWaitMs, depth: requestQueue.maxQueueDepth } : null,

@@ -7,6 +7,7 @@ import type { Connection } from "#schemas/records/Connection.ts"
 import * as QuotaView from "#src/features/quotas/ports/quotaView.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 import { compileGlob } from "#src/routing/models/glob.ts"
+import * as Rights from "#src/routing/Rights.ts"
 
 /** A key that may read management views sees them anyway. */
 const scopes: ReadonlyArray<string> = ["self:account-quota", "manage", "admin"]
@@ -30,8 +31,8 @@ const takesAll = (pattern: string, names: ReadonlyArray<string>): boolean =>
 const mayUse = ({ issuer = null, policy }: ApiKey, connection: Connection, snapshot: Snapshot, registry: Registry): boolean => {
   if (issuer !== null && !mayUse(issuer, connection, snapshot, registry)) return false
   const { nodeById } = snapshot
-  const { allowedConnections, allowedModels, blockedModels, connectionAccessMode, modelAccessMode } = policy
-  if ((connectionAccessMode === "restricted" || allowedConnections.length > 0) && !allowedConnections.includes(connection.id)) return false
+  const { allowedModels, blockedModels, modelAccessMode } = policy
+  if (!Rights.reachesConnection(policy, connection)) return false
   const row = registry.byId.get(connection.provider)
   const node = nodeById.get(connection.provider)
   const names = [connection.provider, ...(row === undefined ? [] : [row.alias]), ...(node === undefined ? [] : [node.prefix])]
