@@ -68,6 +68,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/platform/telemetry": platformRoom(),
   "src/platform/upstream": platformRoom(),
   "src/platform/media": platformRoom(),
+  "src/platform/programs": platformRoom(),
   "src/platform/sandbox": platformRoom(),
   "src/platform/pages": platformRoom("linkedom", "@mozilla/readability", "turndown", "@joplin/turndown-plugin-gfm", "html-encoding-sniffer", "unpdf"),
   "src/inference/ports": { may: [...effect, ...schemas, ...actors, ...core, ...folder("src/inference/ports")], why: "ports are contracts over schemas and actors." },

@@ -7,11 +7,10 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { StdioAddress } from "#src/features/mcpServers/ports/McpServer.ts"
+import { end, environmentOf, tell } from "#src/platform/programs/process.ts"
 import { failure, type McpFailure, type Message, MESSAGE_MAX, messagesOf } from "./messages.ts"
 import type { Transport } from "./Peer.ts"
 
-/** Variables that programs need to find themselves; no other one of the gateway is passed on. */
-const inherited = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "USER", "SHELL"] as const
 /** A program that was told to end gets this long before it is told harder, ms. */
 const GRACE_MS = 1_500
 const LF = 0x0a
@@ -23,25 +22,6 @@ export interface Options {
   readonly mask: (text: string) => string
 }
 
-/** A process that is gone cannot be told anything. */
-const tell = (child: ChildProcess, signal: NodeJS.Signals): void => {
-  try {
-    // A group of its own: what it started ends with it.
-    if (child.pid !== undefined) process.kill(-child.pid, signal)
-  } catch {
-    child.kill(signal)
-  }
-}
-
-const environmentOf = (env: Readonly<Record<string, string>>): Record<string, string> => {
-  const own: Record<string, string> = {}
-  for (const name of inherited) {
-    const value = process.env[name]
-    if (value !== undefined) own[name] = value
-  }
-  return { ...own, ...env }
-}
-
 export const make = ({ address, mask }: Options, heard: (message: Message) => void): Effect.Effect<Transport, McpFailure, Scope.Scope> => Effect.gen(function*() {
   const lost = yield* Deferred.make<never, McpFailure>()
   const exited = yield* Deferred.make<void>()
@@ -50,7 +30,7 @@ export const make = ({ address, mask }: Options, heard: (message: Message) => vo
   }
 
   const start = Effect.callback<ChildProcess, McpFailure>((resume) => {
-    const child = spawn(address.command, [...address.args], { env: environmentOf(address.env), stdio: ["pipe", "pipe", "pipe"], detached: true })
+    const child = spawn(address.command, [...address.args], { env: environmentOf(process.env, address.env), stdio: ["pipe", "pipe", "pipe"], detached: true })
     child.once("error", (error: NodeJS.ErrnoException) => {
       const problem = failure("not_started", mask(`The program ${address.command} could not be started (${error.code ?? "error"})`))
       Deferred.doneUnsafe(exited, Effect.void)
@@ -67,13 +47,7 @@ export const make = ({ address, mask }: Options, heard: (message: Message) => vo
   const stop = (child: ChildProcess) => Effect.gen(function*() {
     child.stdin?.end()
     const gone = Effect.timeoutOption(Deferred.await(exited), GRACE_MS)
-    if ((yield* gone)._tag === "None") {
-      tell(child, "SIGTERM")
-      if ((yield* gone)._tag === "None") {
-        tell(child, "SIGKILL")
-        yield* gone
-      }
-    }
+    if ((yield* gone)._tag === "None") return yield* end(child, Deferred.await(exited), GRACE_MS)
     // What it started may have outlived it.
     tell(child, "SIGKILL")
   })
