@@ -8,6 +8,7 @@ import * as Errors from "#schemas/errors.ts"
 import { version } from "#schemas/version.ts"
 import * as ClientAddress from "#src/platform/gate/clientAddress.ts"
 import * as Hosts from "#src/platform/gate/hosts.ts"
+import * as PublicNames from "#src/platform/gate/publicNames.ts"
 import type { Values } from "#src/platform/configuration/Settings.ts"
 import type { DirectRoute } from "#src/platform/server/Exchange.ts"
 import * as UwsHttpServer from "#src/platform/server/uws/UwsHttpServer.ts"
@@ -16,7 +17,12 @@ import * as Log from "#src/platform/telemetry/Log.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 
 /** Tier 1: where log lines go, and the port. It is open before anything else is ready; until then each request is answered with "retry later". */
-export const layer = (settings: Values) => UwsHttpServer.layer({
+export const layer = (settings: Values) => {
+  const publicNames = PublicNames.make()
+  return doorOf(settings, publicNames).pipe(Layer.provideMerge(Layer.merge(Log.layerOf(settings), Layer.succeed(PublicNames.PublicNames, publicNames))))
+}
+
+const doorOf = (settings: Values, publicNames: PublicNames.Names) => UwsHttpServer.layer({
   host: settings.host,
   port: settings.port,
   // The workers of one machine share the port; a foreign process on it is still an error, which the supervisor looks for.
@@ -35,9 +41,9 @@ export const layer = (settings: Values) => UwsHttpServer.layer({
   // The grace of live streams ends a second earlier, so that their own error still reaches them.
   gracefulShutdownTimeout: settings.shutdownTimeoutMs + 1_000,
   notReady: starting,
-  guard: Hosts.guard(settings),
+  guard: Hosts.guard({ ...settings, publicNames }),
   clientAddress: ClientAddress.make(settings.trustedProxies)
-}).pipe(Layer.provideMerge(Log.layerOf(settings)))
+})
 
 const starting: DirectRoute = (exchange) => {
   const ping = exchange.path === "/api/health/ping"

@@ -8,6 +8,7 @@ import { version } from "#schemas/version.ts"
 import type { ExchangeGuard } from "#src/platform/server/Exchange.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 import { hostname, isLoopbackAddress, isLoopbackName } from "./loopback.ts"
+import type { Names } from "./publicNames.ts"
 
 export interface HostRules {
   /** HOST: the name or address that is listened on. */
@@ -16,6 +17,8 @@ export interface HostRules {
   readonly publicUrl: string | null
   /** GATEWAY_ALLOWED_HOSTS; when there is one, every caller is held to the list. */
   readonly allowedHosts: ReadonlyArray<string>
+  /** Names that come and go: asked of those alone that are refused else. */
+  readonly publicNames?: Pick<Names, "has">
 }
 
 const dnsName = /^(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/i
@@ -28,7 +31,7 @@ export const isPattern = (text: string): boolean => dnsName.test(text) || (v6Add
 const written = (text: string): string => text.includes(":") && !text.startsWith("[") ? `[${text}]` : text
 
 /** Answers requests that name a host which is not ours with 421; the verdict of the last host is remembered. */
-export const guard = ({ allowedHosts, host, publicUrl }: HostRules): ExchangeGuard => {
+export const guard = ({ allowedHosts, host, publicNames, publicUrl }: HostRules): ExchangeGuard => {
   const own = [host, ...allowedHosts].map((name) => hostname(written(name)))
   if (publicUrl !== null) own.push(hostname(URL.parse(publicUrl)?.host ?? ""))
   const exact = new Set(own.filter((name) => !name.startsWith("*.")))
@@ -50,6 +53,7 @@ export const guard = ({ allowedHosts, host, publicUrl }: HostRules): ExchangeGua
     }
     if (lastIsOurs) return false
     if (!everyCaller && !isLoopbackAddress(exchange.peerAddress)) return false
+    if (publicNames?.has(hostname(sent)) === true) return false
     const error = Errors.make("host_not_allowed", `This gateway is not called '${hostname(sent).slice(0, 100)}': use a loopback name such as localhost, or add the name to GATEWAY_ALLOWED_HOSTS.`)
     exchange.respond(error.status, ["Content-Type", "application/json", "X-Gateway-Version", version], errorBody(error))
     return true

@@ -6,6 +6,7 @@ import * as Origins from "#schemas/api/origins.ts"
 import * as ClientAddress from "#src/platform/gate/clientAddress.ts"
 import * as Hosts from "#src/platform/gate/hosts.ts"
 import * as Loopback from "#src/platform/gate/loopback.ts"
+import * as PublicNames from "#src/platform/gate/publicNames.ts"
 import * as Pages from "#src/platform/gate/pages.ts"
 import type { Exchange } from "#src/platform/server/Exchange.ts"
 
@@ -114,6 +115,19 @@ describe("the Host header", () => {
       "evil.example", "evil.example:20128", "localhost.evil.example", "127.0.0.1.evil.example", "evil-localhost", "notlocalhost", "127.0.0.1, evil.example", "127.0.0.1@evil.example",
       "evil.example#.localhost", "0.0.0.0", "127.1", "127.0.0.256", "[::2]", "192.168.1.5", "2130706433", "[::ffff:7f00:1]"
     ]) assert.strictEqual(verdict(host), 421, host)
+  })
+
+  it("may be a name that comes and goes, as long as it is there", () => {
+    const names = PublicNames.make()
+    const verdict = verdicts({ publicNames: names })
+    const words = ["four-words.example", "FOUR-WORDS.example:443"]
+    for (const step of [[], ["four-words.example"], []] as const) {
+      names.set("a tunnel", step)
+      names.set("another", ["other.example"])
+      for (const host of words) assert.strictEqual(verdict(host), step.length === 0 ? 421 : null, host)
+      for (const host of ["x.four-words.example", "words.example"]) assert.strictEqual(verdict(host), 421, host)
+      assert.isNull(verdict("other.example"))
+    }
   })
 
   it("may be a name that the operator listed, the public URL's or the one that is listened on", () => {
