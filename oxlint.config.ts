@@ -159,6 +159,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     "transfer", ["combos", "fallbackChains", "providers", "settings"], ["pricing", "providers", "providers/models", "providers/nodes"].map((name) => `#src/features/${name}/api.ts`)
   ),
   "src/features/translator": feature("translator"),
+  "src/features/tunnels": feature("tunnels"),
   "src/features/usage": feature("usage", ["quotas", "sessions"]),
   "src/features/webhooks": feature("webhooks"),
   "src/features/welcome": feature("welcome", ["dashboard"]),

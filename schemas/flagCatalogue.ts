@@ -75,7 +75,7 @@ export const catalogue = [
   flag("PROXY_POOL_EGRESS_OBSERVATION", "network", "Egress Observation", "boolean", null, "false", "info", false,
     "24 h egress IP counts in the pool view", "proxies"),
   flag("MITM_DISABLE_TLS_VERIFY", "network", "Disable TLS Verify (MITM)", "boolean", null, "false", "danger", true,
-    "No certificate check in the local interception proxy", "tunnels"),
+    "No certificate check in the local interception proxy", "trafficInterception"),
   flag("GATEWAY_ALLOW_PRIVATE_PROVIDER_URLS", "network", "Private Provider URLs", "boolean", null, "false", "caution", false,
     "Private ranges allowed as provider base URL"),
   flag("GATEWAY_ALLOW_LOCAL_PROVIDER_URLS", "network", "Local Provider URLs", "boolean", null, "true", "info", false,

@@ -59,11 +59,12 @@ import { thinkingBudget } from "#src/features/thinkingBudget/feature.ts"
 import { tokens } from "#src/features/tokens/feature.ts"
 import { transfer } from "#src/features/transfer/feature.ts"
 import { translator } from "#src/features/translator/feature.ts"
+import { tunnels } from "#src/features/tunnels/feature.ts"
 import { usage } from "#src/features/usage/feature.ts"
 import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
   auth, oidc, tokens, keys, providers, oauth, combos, fallbackChains, pricing, settings, systemPrompt, thinkingBudget, payloadRules, taskRouting, compression, addresses, proxies, guardrails, flags,
   limits, usage, bodies, quotas, health, capabilities, nodes, resilience, accountRecovery, drills, routing, evals, assessment, cache, webhooks, compliance, leases, sessions,
-  signatures, reasoning, memory, live, responses, mcp, mcpServers, skills, plugins, agentSkills, a2a, files, batches, search, cliTools, cloudAgents, configFile, sync, transfer, backups, database, purges, docs, translator, dashboard
+  signatures, reasoning, memory, live, responses, mcp, mcpServers, skills, plugins, agentSkills, a2a, files, batches, search, cliTools, cloudAgents, configFile, sync, tunnels, transfer, backups, database, purges, docs, translator, dashboard
 ] as const

@@ -106,6 +106,7 @@ export class KeyStore extends Context.Service<KeyStore, {
  * Kinds in use: `alias` (value = model id), `setting`, `flag` (value = string), `pricing` (key = `<provider>/<model>`),
  * `password` (key = `management`), `secret`, `breaker` (key = provider: the breakers that are open), `catalogue-state`, `catalogue-entries` and
  * `catalogue-turn` (what was read from public lists of models),
+ * `tunnel` and `tunnel-state` (key = `<node>/<program>`: what the node runs, and how that stands),
  * `eval-suite`, `eval-run` and `eval-score` (key = id of the suite or run).
  */
 export class DocumentStore extends Context.Service<DocumentStore, {

@@ -25,6 +25,7 @@ import { Inference } from "#src/inference/lane/services/Inference.ts"
 import * as JournaledLedger from "#src/platform/accounting/JournaledLedger.ts"
 import * as Workers from "#src/platform/cluster/workers/Workers.ts"
 import { RedisStore } from "#src/platform/redis/RedisStore.ts"
+import * as SupervisionTunnels from "./supervisionTunnels.ts"
 import { Faults, gatewayWorld, partWorld, type World } from "./supervisionWorlds.ts"
 import { managedKey, Session } from "#test/features/leases/support.ts"
 import * as A2aLab from "#test/features/a2a/lab.ts"
@@ -136,6 +137,7 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
     // Nothing listens there: the server fails, and is tried again.
     act: () => alone.gateway.operator.call("POST", "/api/mcp/servers", { name: "supervised", url: `${alone.sim.url}/nothing` })
   },
+  ...SupervisionTunnels.faults(NODE, () => alone.gateway),
   "body threads": { world: "alone", act: () => killed("bodies", largeBody), works: async () => expect((await largeBody()).status).toBe(200) },
   "idempotency claims": {
     world: "several",
@@ -145,8 +147,7 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
       stop.push(() => reply)
     }
   },
-  "limit reconciliation": always,
-  "limit renewal": shared,
+  "limit reconciliation": always, "limit renewal": shared,
   "limit handover": shared, "limit notices": always,
   "lease sweep": always,
   "lease records": {
@@ -377,7 +378,7 @@ describe.skipIf(servers.missing !== null)("a defect in a loop of the running gat
       resilience: "awake",
       environment: {
         GATEWAY_NODE_ID: NODE, GATEWAY_SIM_PROVIDER: "true", GATEWAY_MODEL_LISTS_REFRESH_MS: "3600000", OUTBOUND_SSRF_GUARD_ENABLED: "false",
-        OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`, GATEWAY_CONFIG: configFile
+        OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`, GATEWAY_CONFIG: configFile, GATEWAY_TUNNELS: "on", PATH: SupervisionTunnels.programs.directory
       }
     })
     common = await ground(servers.postgres)

@@ -42,12 +42,13 @@ describe("the route table", () => {
       "GET /api/admin/concurrency", "GET /api/cli-tools/all-statuses", "GET /api/cli-tools/backups", "GET /api/cli-tools/keys",
       "GET /api/cli-tools/status", "GET /api/cli/tokens", "GET /api/config-file/export", "GET /api/db-backups", "GET /api/db-backups/export",
       "GET /api/db-backups/exportAll", "GET /api/keys/:id/reveal", "GET /api/logs/console", "GET /api/settings/database", "GET /api/settings/export-json", "GET /api/settings/feature-flags",
-      "GET /api/sync/tokens", "GET /api/usage/call-logs/:id/bodies", "PATCH /api/keys/:id", "PATCH /api/settings/database", "POST /api/acp/agents",
+      "GET /api/sync/tokens", "GET /api/tunnels/tailscale/check", "GET /api/usage/call-logs/:id/bodies", "PATCH /api/keys/:id", "PATCH /api/settings/database", "POST /api/acp/agents",
       "POST /api/admin/concurrency", "POST /api/cli-tools/apply", "POST /api/cli-tools/backups", "POST /api/cli-tools/codex-settings",
       "POST /api/cli-tools/gemini-settings", "POST /api/cli-tools/pi-settings", "POST /api/cli-tools/qwen-settings", "POST /api/cli/tokens",
       "POST /api/db-backups", "POST /api/db-backups/import", "POST /api/db/health", "POST /api/keys", "POST /api/keys/:id/regenerate", "POST /api/plugins", "POST /api/plugins/:name/activate", "POST /api/plugins/:name/deactivate", "POST /api/policies",
       "POST /api/restart", "POST /api/settings/database/refresh-stats", "POST /api/settings/database/vacuum", "POST /api/settings/import-json", "POST /api/settings/require-login",
-      "POST /api/shutdown", "POST /api/skills/executions", "POST /api/skills/install", "POST /api/sync/cloud", "POST /api/sync/initialize", "POST /api/sync/tokens", "PUT /api/db-backups", "PUT /api/plugins/:name/config", "PUT /api/settings/feature-flags", "PUT /api/settings/ip-filter",
+      "POST /api/shutdown", "POST /api/skills/executions", "POST /api/skills/install", "POST /api/sync/cloud", "POST /api/sync/initialize", "POST /api/sync/tokens",
+      "POST /api/tunnels/:kind", "POST /api/tunnels/tailscale/disable", "POST /api/tunnels/tailscale/enable", "POST /api/tunnels/tailscale/install", "POST /api/tunnels/tailscale/login", "POST /api/tunnels/tailscale/start-daemon", "PUT /api/db-backups", "PUT /api/plugins/:name/config", "PUT /api/settings/feature-flags", "PUT /api/settings/ip-filter",
       "PUT /api/settings/require-login", "PUT /api/skills/:id", "PUT /api/v1/agents/credentials", "PUT /v1/accounts/:id/limits", "PUT /v1/providers/:id/limits"
     ])
     for (const route of routes) {

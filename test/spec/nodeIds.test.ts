@@ -149,6 +149,7 @@ beforeAll(async () => {
     params: { skill: "smart-routing", messages: [{ role: "user", content: "Hello" }], metadata: { model: `${prefix}/own-model` } }
   })
   Object.assign(filled, {
+    "/api/tunnels/{kind}": "ngrok",
     "/api/a2a/tasks/{id}": task.id, "/api/context/combos/{id}": "default-caveman", "/api/context/combos/{id}/assignments": "default-caveman", "/api/combos/{id}": combo.id, "/api/evals/suites/{id}": suite.id, "/api/model-combo-mappings/{id}": mapping.id,
     "/api/keys/{id}": key.id, "/api/keys/{id}/devices": key.id, "/api/keys/{id}/reveal": key.id, "/api/keys/{id}/usage-limits": key.id,
     "/api/provider-nodes/{id}": nodeId, "/api/providers/{id}": connection, "/api/providers/{id}/interception-rules": connection,

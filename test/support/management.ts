@@ -103,6 +103,7 @@ import * as MemoryProxies from "./memoryProxies.ts"
 import * as MemorySyncTokens from "./memorySyncTokens.ts"
 import * as MemoryPlugins from "./memoryPlugins.ts"
 import * as MemorySkills from "./memorySkills.ts"
+import * as MemoryTunnels from "./memoryTunnels.ts"
 import * as MemoryWebhooks from "./memoryWebhooks.ts"
 
 export const PASSWORD = "correct horse battery"
@@ -244,7 +245,7 @@ const base = (options: Options, dials: Dials) => {
     for (const [name, value] of Object.entries(options.settings ?? {})) yield* documents.put("setting", name, value)
   }))
   const credentials = { environment: options.environment ?? {}, registry: options.registry ?? builtin, publicUrl: `http://${HOST}` }
-  return Layer.mergeAll(MemoryMemories.surface, RefreshSweep.layer(credentials), LocalQuotas.layer, MemoryMcpServers.surface, MemoryCloudTasks.layer, MemorySyncTokens.layer, MemorySkills.surface, MemoryPlugins.surface, MemoryBackups.surface, Purges.layer({ defaultPerDay: 0, usageDays: 365, auditDays: 365 }), CallBodies.layer, MemoryKeptReasoning.layer).pipe(Layer.provideMerge(Layer.mergeAll(
+  return Layer.mergeAll(MemoryMemories.surface, RefreshSweep.layer(credentials), LocalQuotas.layer, MemoryMcpServers.surface, MemoryCloudTasks.layer, MemorySyncTokens.layer, MemorySkills.surface, MemoryPlugins.surface, MemoryTunnels.surface, MemoryBackups.surface, Purges.layer({ defaultPerDay: 0, usageDays: 365, auditDays: 365 }), CallBodies.layer, MemoryKeptReasoning.layer).pipe(Layer.provideMerge(Layer.mergeAll(
     ConnectionCredentials.layer(credentials),
     OAuthSignIns.layer(credentials).pipe(Layer.provide(options.signIns ?? MemorySignInStore.layer)),
     CachedKeys.layer({ lookUpMs: 1_000 }),

@@ -2,6 +2,7 @@
  * Every environment variable the gateway reads, decoded once at start. One table: the decode, the error texts and the page
  * `docs/settings.md` come from it.
  */
+import * as Path from "node:path"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -110,6 +111,7 @@ const redisRule: Rule = {
   expects: "a URL of Redis: redis://[user:password@]host:port[/database], or rediss://... for TLS",
   fits: (value) => isUrlOf(["redis:", "rediss:"], value)
 }
+const programRule: Rule = { expects: "an absolute path", fits: (value) => Path.isAbsolute(value) }
 const httpRule: Rule = { expects: "an http or https URL", fits: (value) => isUrlOf(["http:", "https:"], value) }
 const bucketRule: Rule = { expects: "the name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens", fits: (value) => /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(value) }
 const passwordRule: Rule = {
@@ -188,6 +190,12 @@ const variables = {
   mcpScopes: text("GATEWAY_MCP_SCOPES", "", "Scopes of MCP tools for callers that bring none: names, wildcards such as read:*, or readonly, full, monitor, agent; separated by commas."),
   mcpToolAllow: text("MCP_TOOL_ALLOW", "", "MCP tools that are offered, separated by commas; empty = all."),
   mcpToolDeny: text("MCP_TOOL_DENY", "", "MCP tools that are not offered; wins over MCP_TOOL_ALLOW."),
+  tunnels: choice("GATEWAY_TUNNELS", ["on", "off"], "off", "Whether operators may start cloudflared, ngrok and tailscale on this node, which make the gateway public."),
+  cloudflaredPath: optional("GATEWAY_CLOUDFLARED_PATH", "The program cloudflared; unset: the first one in PATH.", programRule),
+  cloudflaredToken: secret("GATEWAY_CLOUDFLARED_TOKEN", "Token of a tunnel in Cloudflare's dashboard. Unset: a quick tunnel, whose address is another one each time."),
+  ngrokPath: optional("GATEWAY_NGROK_PATH", "The program ngrok; unset: the first one in PATH.", programRule),
+  ngrokToken: secret("GATEWAY_NGROK_AUTHTOKEN", "Token of an ngrok account. Unset: the one in ngrok's own configuration file."),
+  tailscalePath: optional("GATEWAY_TAILSCALE_PATH", "The program tailscale, with tailscaled beside it; unset: the first ones in PATH.", programRule),
   mcpStdioServers: choice("GATEWAY_MCP_STDIO_SERVERS", ["on", "off"], "off", "Whether operators may set up MCP servers that are programs, which this node then runs."),
   skills: choice("GATEWAY_SKILLS", ["on", "off"], "off", "Whether this node runs the handlers of skills, each in a sandbox (docs/skills.md)."),
   skillsTimeoutMs: whole("GATEWAY_SKILLS_TIMEOUT_MS", 30_000, 100, 300_000, "ms", "Longest run of one handler."),
