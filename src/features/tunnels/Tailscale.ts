@@ -86,6 +86,7 @@ const make = Effect.gen(function*() {
   const check: Effect.Effect<Facts> = Effect.gen(function*() {
     const file = yield* Programs.find(options, "tailscale")
     if (file === null) return { ...nothing, reason: "tailscale is not installed" }
+    if (!options.isOn) return { ...nothing, installed: true, reason: "GATEWAY_TUNNELS is off: no program is asked" }
     const own = ownDaemon()
     const { problem, stderr, stdout } = yield* Run.run(Programs.tailscale(options, file, ["status", "--json", "--peers=false"], own), {
       withinMs: STATUS_MS, outputMax: STATUS_MAX

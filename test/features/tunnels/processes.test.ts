@@ -11,6 +11,7 @@ import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
+import * as Tailscale from "#src/features/tunnels/Tailscale.ts"
 import * as Tunnels from "#src/features/tunnels/Tunnels.ts"
 import * as TunnelsOptions from "#src/features/tunnels/TunnelsOptions.ts"
 import * as Settings from "#src/platform/configuration/Settings.ts"
@@ -19,7 +20,7 @@ import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import { eventually } from "#test/support/operator.ts"
 import * as TunnelPrograms from "#test/support/tunnelPrograms.ts"
 
-const programs = TunnelPrograms.make("cloudflared", "ngrok")
+const programs = TunnelPrograms.make("cloudflared", "ngrok", "tailscale")
 afterAll(programs.remove)
 
 const optionsOf = async (environment: Record<string, string>) => {
@@ -45,7 +46,7 @@ const machine = () => {
   const start = async (environment: Record<string, string>) => {
     const names = PublicNames.make()
     const scope = Scope.makeUnsafe()
-    const services = await Effect.runPromise(Layer.buildWithScope(Tunnels.layer(await optionsOf(environment)), scope).pipe(
+    const services = await Effect.runPromise(Layer.buildWithScope(Tailscale.layer.pipe(Layer.provideMerge(Tunnels.layer(await optionsOf(environment)))), scope).pipe(
       Effect.provideService(DocumentStore, store as unknown as DocumentStore["Service"]),
       Effect.provideService(ChangeFeed, {
         announce: () => {}, hear: (listener: (news: News) => Effect.Effect<void, StoreError>) => Effect.acquireRelease(
@@ -57,7 +58,7 @@ const machine = () => {
       Effect.provideService(FrontEnd, { port: 20128 } as unknown as FrontEnd["Service"]),
       Effect.provideService(PublicNames.PublicNames, names)
     ))
-    return { tunnels: Context.get(services, Tunnels.Tunnels), names, close: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
+    return { tunnels: Context.get(services, Tunnels.Tunnels), tailscale: Context.get(services, Tailscale.Tailscale), names, close: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
   }
   return { start }
 }
@@ -102,8 +103,15 @@ describe("tunnels of several processes", () => {
     const off = await start({ GATEWAY_TUNNELS: "off" })
     expect(off.tunnels.of("cloudflared")).toMatchObject({ isEnabled: true, state: { phase: "stopped" } })
     expect(await Effect.runPromise(Effect.flip(off.tunnels.enable("ngrok")))).toMatchObject({ reason: "off", message: expect.stringContaining("GATEWAY_TUNNELS") as string })
-    await off.close()
+    expect(await Effect.runPromise(off.tailscale.check)).toMatchObject({ installed: true, daemonRunning: false, reason: expect.stringContaining("GATEWAY_TUNNELS") as string })
+    for (const act of [Effect.asVoid(off.tailscale.signIn), Effect.asVoid(off.tailscale.startDaemon)]) expect(await Effect.runPromise(Effect.flip(act))).toMatchObject({ reason: "off" })
     expect(programs.called()).toHaveLength(before)
+    // By the time another machine's tunnel stands, one that began before it would have called its program.
+    const other = await start({ GATEWAY_NODE_ID: "other" })
+    await Effect.runPromise(other.tunnels.enable("cloudflared"))
+    expect(programs.called()).toHaveLength(before + 1)
+    await other.close()
+    await off.close()
   })
 })
 
