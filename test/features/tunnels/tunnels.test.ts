@@ -113,6 +113,11 @@ describe("a tunnel", () => {
     expect([refused.status, codeOf(refused)]).toEqual([409, "tunnel_unguarded"])
     await gateway.operator.setFlag("REQUIRE_API_KEY", "true")
     expect(await act("cloudflared", "enable")).toMatchObject({ success: true })
+    const next = pidOf("cloudflared")
+    await gateway.operator.call("PUT", "/api/settings/require-login", { requireLogin: false })
+    await dead(next)
+    expect((await act("cloudflared", "enable").catch(String)).toString()).toContain("tunnel_unguarded")
+    await gateway.operator.call("PUT", "/api/settings/require-login", { requireLogin: true })
   })
 
   it("may be read with every scope, and opened and closed with the strongest only", async () => {
