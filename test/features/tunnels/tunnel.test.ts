@@ -92,7 +92,10 @@ describe("lines", () => {
     expect(heard("tailscale", "Available on the internet:", "", "https://host.tail1234.ts.net/", "|-- proxy http://127.0.0.1:20128", "", "Press Ctrl+C to exit.")).toEqual([
       { _tag: "Url", url: "https://host.tail1234.ts.net" }, connected
     ])
-    expect(heard("tailscale", "         https://login.tailscale.com/f/funnel?node=n1")).toMatchObject([{ _tag: "NeedsAuth", authUrl: "https://login.tailscale.com/f/funnel?node=n1" }])
+    // The message is for every reader, the address for administrators.
+    expect(heard("tailscale", "         https://login.tailscale.com/f/funnel?node=n1")).toEqual([{
+      _tag: "NeedsAuth", authUrl: "https://login.tailscale.com/f/funnel?node=n1", message: expect.not.stringContaining("login.tailscale.com") as string
+    }])
     expect(heard("tailscale", "Logged out.", "Log in at: https://login.tailscale.com/a/1")).toMatchObject([{ _tag: "NeedsAuth" }, { authUrl: "https://login.tailscale.com/a/1" }])
     expect(heard("tailscale", "failed to connect to local tailscaled; it doesn't appear to be running")).toMatchObject([{ _tag: "Problem" }])
   })

@@ -37,7 +37,9 @@ describe("a program of this machine", () => {
     const bounds = { withinMs: 20_000, outputMax: 10 }
     expect(await Effect.runPromise(Run.run(node("console.log('x'.repeat(99)); console.error('e'); process.exit(3)"), bounds))).toMatchObject({ stdout: "xxxxxxxxxx", stderr: "e\n", problem: expect.stringContaining("exit code 3") as string })
     expect((await Effect.runPromise(Run.run({ ...node(""), file: path.join(directory, "none") }, bounds))).problem).toBe("it cannot be started (ENOENT)")
+    const began = performance.now()
     expect((await Effect.runPromise(Run.run(node("setInterval(() => {}, 1000)"), { ...bounds, withinMs: 300 }))).problem).toContain("did not answer within 0.3 s")
+    expect(performance.now() - began).toBeLessThan(30_000)
   })
 
   it("is heard in whole lines, however its bytes come", () => {
