@@ -21,7 +21,7 @@ const STATUS_MS = 5_000
 const STATUS_MAX = 256 * 1_024
 /** A sign-in is asked for its address this long, ms. */
 const ADDRESS_MS = 15_000
-/** A sign-in that nobody finished is over after this time, ms. */
+/** A sign-in that was not finished by then is over, ms. */
 const SIGN_IN_MS = 600_000
 /** A daemon answers this long after its start, ms, and is asked this often. */
 const DAEMON_MS = 10_000

@@ -135,7 +135,7 @@ const make = Effect.fnUntraced(function*(options: TunnelsOptions) {
     if (why !== null) return why
     const file = yield* Programs.find(options, name)
     if (file === null) return `${name} is not installed`
-    // Who asked for it before now is served by this life.
+    // What asked for it before now is served by this life.
     yield* one.due.close
     happened(one, { _tag: "Started" })
     const read = name === "tailscaled" ? () => [] : Readers.readerOf(name, target)

@@ -91,7 +91,7 @@ describe("a tunnel", () => {
     expect(Object.keys(call?.env ?? {}).filter((name) => name.startsWith("GATEWAY_") || name === "INITIAL_PASSWORD")).toEqual([])
   })
 
-  it("that no one knows is not found, and one that is not installed is refused", async () => {
+  it("of an unknown kind is not found, and one that is not installed is refused", async () => {
     for (const kind of ["frp", "constructor", "toString"]) expect((await gateway.operator.raw("GET", `/api/tunnels/${kind}`)).status).toBe(404)
     expect((await gateway.operator.raw("POST", "/api/tunnels/frp", { action: "enable" })).status).toBe(404)
     expect((await gateway.operator.raw("POST", "/api/tunnels/ngrok", { action: "install" })).status).toBe(400)
