@@ -19,7 +19,7 @@ export const features = {
   interfaceModes: feature("Other settings of routing", "The gateway decides by combos, chains, aliases, tasks and automatic routing alone."),
   interception: feature("Interception of hosted tools", "Hosted tools are run by their vendors; the gateway runs none in their place. Its own tools are those of MCP servers."),
   logging: feature("Bodies and tool sources in logs", "Bodies of requests are never in the log; the setting callLogBodies keeps them beside their calls."),
-  memory: feature("Rankings and summaries of memory", "No model ranks or summarizes entries, and their vectors are in the gateway's own database. The path summarize below /api/memory is not served."),
+  memory: feature("Other stores of memory", "The vectors of entries are in the gateway's own database."),
   nodeQuota: feature("Daily quota resets of nodes", "Quota windows are read from the upstream's answers."),
   pluginExtras: feature("Permissions, pages and further hooks of plugins", "The sandbox of a plugin has no network, files, variables and programs. Its hooks see requests and whole answers, not errors and streams; it brings no skills, pages or widgets, and there is no marketplace.", "/api/plugins/marketplace/install"),
   privateModels: feature("Further names of models", "A model has the ids of its provider, its alias and the operator's aliases; no further names are made for clients."),

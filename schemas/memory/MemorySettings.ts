@@ -10,14 +10,20 @@ export const MemorySettings = Schema.Struct({
   /** What is chosen where not all fits: the newest, what has to do with the conversation, or both in one order. */
   memoryStrategy: Schema.Literals(["recent", "semantic", "hybrid"]),
   /** The model that embeds entries and questions, as `/v1/embeddings` takes it; `auto` = entries are compared by words alone. */
-  embeddingSource: Schema.String.check(Schema.isBetweenLength(1, 300))
+  embeddingSource: Schema.String.check(Schema.isBetweenLength(1, 300)),
+  /** Whether a model ranks the entries that were found. */
+  rerankEnabled: Schema.Boolean,
+  /** The model that ranks, as `/v1/rerank` takes it; `auto` = the first rerank model that can be called. */
+  rerankModel: Schema.String.check(Schema.isBetweenLength(1, 300))
 })
 export interface MemorySettings extends Schema.Schema.Type<typeof MemorySettings> {}
 
 /** Under this name among the settings. */
 export const settingKey = "memory"
 
-export const memoryDefaults: MemorySettings = { memoryEnabled: false, memoryMaxTokens: 2_000, memoryRetentionDays: 30, memoryStrategy: "hybrid", embeddingSource: "auto" }
+export const memoryDefaults: MemorySettings = {
+  memoryEnabled: false, memoryMaxTokens: 2_000, memoryRetentionDays: 30, memoryStrategy: "hybrid", embeddingSource: "auto", rerankEnabled: false, rerankModel: "auto"
+}
 
 const isSettings = Schema.is(MemorySettings)
 

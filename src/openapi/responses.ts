@@ -52,6 +52,7 @@ const special: Readonly<Record<string, ReadonlyArray<Status>>> = {
   "memory.create": [409],
   "memory.update": [409],
   "memory.reindex": [409],
+  "memory.summarize": [409, 502],
   "transfer.import": [409],
   "registeredKeys.issue": [409, 429],
   "oidc.login": [502],

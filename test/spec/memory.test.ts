@@ -154,15 +154,16 @@ describe("entries", () => {
 describe("the settings", () => {
   it("begin as documented, and refuse what does not act", async () => {
     expect(await call("GET", "/api/settings/memory")).toEqual({
-      memoryEnabled: false, memoryMaxTokens: 2000, memoryRetentionDays: 30, memoryStrategy: "hybrid", embeddingSource: "auto", vectorStore: "auto", rerankEnabled: false
+      memoryEnabled: false, memoryMaxTokens: 2000, memoryRetentionDays: 30, memoryStrategy: "hybrid", embeddingSource: "auto", vectorStore: "auto", rerankEnabled: false, rerankModel: "auto"
     })
     expect(await put({ embeddingSource: "auto", rerankEnabled: false, memoryStrategy: "Recent" })).toMatchObject({ memoryStrategy: "recent" })
     for (const embeddingSource of ["openai", "nowhere/model", ""]) expect(await wrong("PUT", "/api/settings/memory", { embeddingSource })).toEqual([400, "bad_request", "embeddingSource"])
-    expect(await wrong("PUT", "/api/settings/memory", { rerankEnabled: true })).toEqual([400, "not_supported_yet", "rerankEnabled"])
+    // No rerank model can be called here.
+    expect(await wrong("PUT", "/api/settings/memory", { rerankEnabled: true })).toEqual([400, "bad_request", "rerankModel"])
+    expect(await wrong("PUT", "/api/settings/memory", { rerankModel: "nowhere/model" })).toEqual([400, "bad_request", "rerankModel"])
     expect(await wrong("PUT", "/api/settings/memory", { vectorStore: "qdrant" })).toEqual([400, "not_supported_yet", "vectorStore"])
     expect(await wrong("PUT", "/api/settings/memory", { memoryMaxTokens: 16_001 })).toEqual([400, "bad_request", "memoryMaxTokens"])
     expect(await wrong("PUT", "/api/settings/memory", { memoryStrategy: "best" })).toEqual([400, "bad_request", "memoryStrategy"])
-    expect((await raw("POST", "/api/memory/summarize")).status).not.toBe(200)
   })
 
   it("say how entries are chosen, and whether they can be read", async () => {
@@ -170,7 +171,7 @@ describe("the settings", () => {
     const status = await call<Record<string, unknown>>("GET", "/api/memory/engine-status")
     expect(status).toEqual({
       enabled: true, strategy: "semantic", maxTokens: 500, retentionDays: 7, relevance: "bm25", fusion: { method: "reciprocal-rank", k: 60 },
-      embedding: { source: "auto", active: false, queued: 0, paused: 0, last: null }, vectorStore: { type: "auto", active: false }, rerank: { enabled: false }, held: status["held"],
+      embedding: { source: "auto", active: false, queued: 0, paused: 0, last: null }, vectorStore: { type: "auto", active: false }, rerank: { enabled: false, model: null, paused: 0, last: null }, held: status["held"],
       bounds: { entries: 500, characters: 250_000 }
     })
     const health = await call<Record<string, unknown>>("GET", "/api/memory/health")

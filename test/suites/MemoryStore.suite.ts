@@ -40,6 +40,14 @@ export const suite = (name: string, layer: Layer.Layer<MemoryStore | KeyStore>):
       assert.strictEqual((yield* store.findByKey("others", "same"))?.id, "k3")
     }))
 
+    it.effect("one entry takes the place of several", () => Effect.gen(function*() {
+      const store = yield* MemoryStore
+      for (const id of ["p1", "p2", "p3"]) yield* store.put(entry(id, { apiKeyId: "places" }))
+      yield* store.replace(["p1", "p3", "gone"], entry("p4", { apiKeyId: "places", content: "both" }))
+      const { entries } = yield* store.list({ apiKeyId: "places" }, 10, 0)
+      assert.deepStrictEqual(entries.map(({ content, id }) => [id, content]), [["p2", "content of p2"], ["p4", "both"]])
+    }))
+
     it.effect("a vector is kept for an entry, by its model, until the entry goes or another vector comes", () => Effect.gen(function*() {
       const store = yield* MemoryStore
       yield* store.put(entry("v1", { apiKeyId: "vectors" }))

@@ -4,6 +4,7 @@ import * as Layer from "effect/Layer"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import type { MemoryEntry } from "#schemas/memory/MemoryEntry.ts"
 import * as KeyMemories from "#src/features/memory/KeyMemories.ts"
+import * as MemoryReranker from "#src/features/memory/models/MemoryReranker.ts"
 import * as MemoryVectors from "#src/features/memory/vectors/MemoryVectors.ts"
 import { type EntryVector, type MemoryFilter, MemoryStore } from "#src/features/memory/ports/MemoryStore.ts"
 
@@ -32,6 +33,10 @@ export const layer = Layer.sync(MemoryStore, () => {
       return Effect.void
     }),
     remove: (id) => Effect.sync(() => entries.delete(id)),
+    replace: (ids, entry) => Effect.sync(() => {
+      for (const id of ids) entries.delete(id)
+      entries.set(entry.id, entry)
+    }),
     removeAll: (filter) => Effect.sync(() => removed(all(filter))),
     list: (filter, limit, offset) => Effect.sync(() => ({ entries: all(filter).slice(offset, offset + limit), total: all(filter).length })),
     ofKey: (apiKeyId, now, limit) => Effect.sync(() => all({ apiKeyId }).filter(({ expiresAt }) => expiresAt === null || expiresAt > now).slice(0, limit)),
@@ -64,4 +69,4 @@ export const layer = Layer.sync(MemoryStore, () => {
 })
 
 /** What requests and handlers ask. */
-export const surface = KeyMemories.layer({ lookUpMs: 1_000 }).pipe(Layer.provideMerge(MemoryVectors.layer))
+export const surface = KeyMemories.layer({ lookUpMs: 1_000 }).pipe(Layer.provideMerge(Layer.merge(MemoryVectors.layer, MemoryReranker.layer)))

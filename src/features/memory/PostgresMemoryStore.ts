@@ -41,6 +41,9 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
       return sql`INSERT INTO memories ${sql.insert(row)} ON CONFLICT (id) DO UPDATE SET ${sql.update(row, ["id"])}`
     }))),
     remove: (id) => run("remove", Effect.map(sql`DELETE FROM memories WHERE id = ${stored(id)} RETURNING 1`, (rows) => rows.length > 0)),
+    replace: (ids, entry) => run("replace", Effect.asVoid(sql`
+      WITH gone AS (DELETE FROM memories WHERE ${sql.in("id", ids.map(stored))})
+      INSERT INTO memories ${sql.insert(table.toRow(whole(entry)))}`)),
     removeAll: (filter) => Operation.removeAll(run("removeAll", sql`
       DELETE FROM memories WHERE id IN (SELECT id FROM memories WHERE ${matching(filter)} LIMIT ${Operation.REMOVED_AT_ONCE}) RETURNING 1`)),
     list: (filter, limit, offset) => run("list", Effect.gen(function*() {

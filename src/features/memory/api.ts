@@ -69,7 +69,7 @@ const EngineStatus = Schema.Struct({
   /** Of this process: API keys whose entries wait for vectors, and those that make no calls for a moment after one failed. */
   embedding: Schema.Struct({ source: Schema.String, active: Schema.Boolean, queued: Schema.Int, paused: Schema.Int, last: Schema.NullOr(Schema.Literals(["ok", "failed"])) }),
   vectorStore: Schema.Struct({ type: Schema.Literal("auto"), active: Schema.Boolean }),
-  rerank: Schema.Struct({ enabled: Schema.Literal(false) }),
+  rerank: Schema.Struct({ enabled: Schema.Boolean, model: Schema.NullOr(Schema.String), paused: Schema.Int, last: Schema.NullOr(Schema.Literals(["ok", "failed"])) }),
   /** What this process holds. */
   held: Schema.Struct({ keys: Schema.Int, characters: Schema.Int }),
   /** Of one API key. */
@@ -77,7 +77,7 @@ const EngineStatus = Schema.Struct({
 })
 
 /** Only their neutral values are taken. */
-const unbuilt = { vectorStore: opt(Schema.Json), rerankEnabled: opt(Schema.Json) }
+const unbuilt = { vectorStore: opt(Schema.Json) }
 export const SettingsChange = Schema.Struct({ ...partial(MemorySettings).fields, ...unbuilt })
 const SettingsView = Schema.Struct({ ...MemorySettings.fields, ...unbuilt })
 
@@ -95,6 +95,25 @@ const Reindexed = Schema.Struct({
   removed: Schema.Int,
   /** API keys whose entries are embedded again, in the background. */
   queued: Schema.Int
+})
+
+export const SummaryRequest = Schema.Struct({
+  /** The model that writes, as `/v1/chat/completions` takes it. */
+  model: text(1, 300),
+  apiKeyId: opt(name), sessionId: opt(name), type: opt(MemoryType), before: opt(isoTime),
+  /** Counts only: nothing is called or changed. */
+  dryRun: opt(Schema.Boolean)
+})
+export type SummaryRequest = typeof SummaryRequest.Type
+
+const Summarized = Schema.Struct({
+  ...Success.fields,
+  /** Of the new entry; null where there is none. */
+  id: Schema.NullOr(Schema.String),
+  summarized: Schema.Int,
+  /** Entries that match and were left for a further call. */
+  remaining: Schema.Int,
+  tokensBefore: Schema.Int, tokensAfter: Schema.Int, tokensSaved: Schema.Int
 })
 
 const params = { id: Schema.String }
@@ -124,6 +143,8 @@ export const MemoryGroup = HttpApiGroup.make("memory").add(
     .annotate(Access, reads).annotate(OpenApi.Summary, "Embedding models that can be called"),
   HttpApiEndpoint.post("reindex", "/api/memory/reindex", { payload: Schema.Struct({ apiKeyId: opt(name) }), success: Reindexed })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Embed the entries of an API key, or all, again"),
+  HttpApiEndpoint.post("summarize", "/api/memory/summarize", { payload: SummaryRequest, success: Summarized })
+    .annotate(Access, writes).annotate(OpenApi.Summary, "Let a model make one entry of several of an API key"),
   HttpApiEndpoint.get("get", "/api/memory/:id", { params, success: MemoryView }).annotate(Access, reads).annotate(OpenApi.Summary, "One entry"),
   HttpApiEndpoint.put("update", "/api/memory/:id", { params, payload: MemoryChange, success: MemoryView })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Change the given fields of an entry"),

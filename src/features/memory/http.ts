@@ -4,6 +4,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { MemoryEntry } from "#schemas/memory/MemoryEntry.ts"
 import { memoryOf, type MemorySettings, settingKey } from "#schemas/memory/MemorySettings.ts"
+import { OwnCalls } from "#src/inference/ports/OwnCalls.ts"
 import * as SettingObject from "#src/features/settings/ports/settingObject.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
@@ -14,6 +15,9 @@ import { MemoryGroup, type MemoryView } from "./api.ts"
 import * as Bounds from "./bounds.ts"
 import { KeyMemories } from "./KeyMemories.ts"
 import { Memories } from "./Memories.ts"
+import { MemoryReranker } from "./models/MemoryReranker.ts"
+import * as ModelCalls from "./models/ModelCalls.ts"
+import * as Summaries from "./models/Summaries.ts"
 import { MemoryStore } from "./ports/MemoryStore.ts"
 import { FUSION_K } from "./ranking/rank.ts"
 import { Remembered } from "./ranking/Remembered.ts"
@@ -48,6 +52,12 @@ export const layer = HttpApiBuilder.group(Surface.make(MemoryGroup), "memory", E
   const settings = yield* SettingObject.make(settingKey, memoryOf)
   const vectors = yield* MemoryVectors
   const index = yield* VectorIndex.make
+  const ownerOf = yield* ModelCalls.owners
+  const reranker = yield* MemoryReranker
+  const summarize = yield* Summaries.make
+  const { ask } = yield* OwnCalls
+  vectors.begin(ask)
+  reranker.begin(ask)
 
   /** Lengths only: what is remembered is private. */
   const note = (action: string, { apiKeyId, content, id, type }: MemoryEntry) =>
@@ -65,6 +75,13 @@ export const layer = HttpApiBuilder.group(Surface.make(MemoryGroup), "memory", E
     }
   })
 
+  const scoresOf = Effect.fnUntraced(function*(apiKeyId: string, query: string, entries: ReadonlyArray<MemoryEntry>) {
+    const known = entries.length < 2 ? null : reranker.peek(apiKeyId, query, entries)
+    if (known !== undefined) return known
+    const owner = yield* ownerOf(apiKeyId)
+    return owner === null ? null : yield* reranker.scoresOf(owner, query, entries)
+  })
+
   const preview = Effect.fnUntraced(function*({ apiKeyId: given, maxTokens, query = "", sessionId = "", strategy }: Asked) {
     const apiKeyId = (yield* memories.ownerOf(given)) ?? ""
     const stored = yield* settings.get
@@ -72,7 +89,10 @@ export const layer = HttpApiBuilder.group(Surface.make(MemoryGroup), "memory", E
     const entries = (yield* known.read(apiKeyId)) ?? new Remembered([])
     const now = yield* Clock.currentTimeMillis
     const asked = query !== "" && entries.wantsVector(sessionId, chosen, now) ? yield* index.asked(apiKeyId, query) : null
-    const { ranked, text, tokens } = entries.choose(sessionId, query, chosen, now, asked)
+    const scores = query !== "" && reranker.model() !== null && entries.isChosen(sessionId, chosen, now)
+      ? yield* scoresOf(apiKeyId, query, entries.candidates(sessionId, query, chosen, now, asked))
+      : null
+    const { ranked, text, tokens } = entries.choose(sessionId, query, chosen, now, { asked, scores })
     return {
       strategy: chosen.memoryStrategy, maxTokens: chosen.memoryMaxTokens, totalTokens: tokens, count: ranked.filter(({ fits }) => fits).length, text,
       memories: ranked.map(({ entry, fits, score }, i) => ({ memory: view(entry), rank: i + 1, score, tokens: entry.tokens, included: fits }))
@@ -90,12 +110,19 @@ export const layer = HttpApiBuilder.group(Surface.make(MemoryGroup), "memory", E
     }
   })
 
-  const engineStatus = Effect.map(settings.get, ({ embeddingSource, memoryEnabled, memoryMaxTokens, memoryRetentionDays, memoryStrategy }) => ({
+  const engineStatus = Effect.map(settings.get, ({ embeddingSource, memoryEnabled, memoryMaxTokens, memoryRetentionDays, memoryStrategy, rerankEnabled }) => ({
     enabled: memoryEnabled, strategy: memoryStrategy, maxTokens: memoryMaxTokens, retentionDays: memoryRetentionDays, relevance: "bm25" as const,
     fusion: { method: "reciprocal-rank" as const, k: FUSION_K }, embedding: index.status(embeddingSource),
-    vectorStore: { type: "auto" as const, active: vectors.model() !== null }, rerank: { enabled: false as const }, held: known.held(),
-    bounds: { entries: Bounds.ENTRIES, characters: Bounds.CHARACTERS }
+    vectorStore: { type: "auto" as const, active: vectors.model() !== null }, rerank: { enabled: rerankEnabled, ...reranker.status() },
+    held: known.held(), bounds: { entries: Bounds.ENTRIES, characters: Bounds.CHARACTERS }
   }))
+
+  const mayRank = ({ rerankEnabled, rerankModel }: MemorySettings): Effect.Effect<void, Refusal.Refusal> => {
+    if (!index.isModel(rerankModel)) return Effect.fail(Refusal.invalidField("rerankModel", "Expected auto, an alias, or provider/model"))
+    return rerankEnabled && rerankModel === "auto" && reranker.first() === null
+      ? Effect.fail(Refusal.invalidField("rerankModel", "No rerank model can be called: connect a provider that has one, or name a model"))
+      : Effect.void
+  }
 
   return handlers.handleAll({
     list: ({ query }) => answer(list(query)),
@@ -110,6 +137,7 @@ export const layer = HttpApiBuilder.group(Surface.make(MemoryGroup), "memory", E
     preview: ({ payload }) => answer(preview(payload)),
     embeddingProviders: () => Effect.map(settings.get, ({ embeddingSource }) => ({ embeddingSource, providers: index.providers() })),
     reindex: ({ payload }) => answer(Effect.flatMap(memories.ownerOf(payload.apiKeyId), index.reindex)),
+    summarize: ({ payload }) => answer(Effect.flatMap(memories.ownerOf(payload.apiKeyId), (apiKeyId) => summarize(apiKeyId ?? "", payload))),
     get: ({ params }) => answer(Effect.map(memories.find(params.id), view)),
     update: ({ params, payload }) => answer(memories.change(params.id, payload).pipe(Effect.tap((entry) => note("memory.updated", entry)), Effect.map(view))),
     remove: ({ params }) => answer(memories.remove(params.id).pipe(Effect.tap((entry) => note("memory.deleted", entry)), Effect.as(success))),
@@ -120,7 +148,8 @@ export const layer = HttpApiBuilder.group(Surface.make(MemoryGroup), "memory", E
       if (embeddingSource !== undefined && !index.isModel(embeddingSource)) {
         return yield* Effect.fail(Refusal.invalidField("embeddingSource", "Expected auto, an alias, or provider/model: GET /api/memory/embedding-providers lists models"))
       }
-      const { rerankEnabled: _rerank, vectorStore: _vectors, ...change } = payload
+      const { vectorStore: _vectors, ...change } = payload
+      yield* mayRank({ ...yield* settings.get, ...change })
       return settingsView(yield* settings.put(change))
     }))
   })

@@ -8,7 +8,9 @@ import { Forks } from "#src/inference/lane/services/Forks.ts"
 import type { AdmittedCall, Stage } from "#src/inference/lane/stages/Stages.ts"
 import * as Stages from "#src/inference/lane/stages/Stages.ts"
 import { type Found, KeyMemories } from "./KeyMemories.ts"
+import { MemoryReranker } from "./models/MemoryReranker.ts"
 import { questionOf } from "./ranking/question.ts"
+import type { Remembered, Said } from "./ranking/Remembered.ts"
 import { MemoryVectors } from "./vectors/MemoryVectors.ts"
 import type { Vector } from "./vectors/vector.ts"
 
@@ -22,29 +24,47 @@ const counter = (outcome: "told" | "nothing" | "failed") => Metric.counter("gate
 /** Callers without a key. */
 const keyless = { id: "", keyHash: null }
 
+const nothingSaid: Said = { asked: null, scores: null }
+
 /** Where entries of one session belong to. */
 const sessionOf = ({ tags: { session, sessionTag } }: AdmittedCall): string | null => session ?? sessionTag
 
 export const stage = Effect.gen(function*() {
   const memories = yield* KeyMemories
+  const reranker = yield* MemoryReranker
   const vectors = yield* MemoryVectors
   const { fork, now } = yield* Forks
   const context = yield* Effect.context<never>()
   const [told, nothing, failed] = [counter("told"), counter("nothing"), counter("failed")]
 
+  /** Whether a model may have a say. */
+  const isAsked = () => vectors.model() !== null || reranker.model() !== null
+
   const go = (call: AdmittedCall, found: Found, next: (call: AdmittedCall) => void): void => {
     const settings = memories.settings()
-    if (found === null || found === "unread" || settings === null || call.large !== undefined || vectors.model() === null || !found.wantsVector(sessionOf(call), settings, now())) {
-      return tell(call, found, null, next)
+    if (found === null || found === "unread" || settings === null || call.large !== undefined || !isAsked() || !found.isChosen(sessionOf(call), settings, now())) {
+      return tell(call, found, nothingSaid, next)
     }
     const owner = call.key ?? keyless
     const question = questionOf(call.parsed)
-    const known = question === "" ? null : vectors.peek(owner.id, question)
-    if (known !== undefined) tell(call, found, known, next)
-    else Stages.wait(call, fork, vectors.vectorOf(owner, question), "its question was embedded", (asked) => tell(call, found, asked, next))
+    if (question === "") return tell(call, found, nothingSaid, next)
+    const known = vectors.model() !== null && found.wantsVector(sessionOf(call), settings, now()) ? vectors.peek(owner.id, question) : null
+    const ranked = (asked: Vector | null): void => rank(call, found, question, asked, next)
+    if (known !== undefined) ranked(known)
+    else Stages.wait(call, fork, vectors.vectorOf(owner, question), "its question was embedded", ranked)
   }
 
-  const tell = (call: AdmittedCall, found: Found, asked: Vector | null, next: (call: AdmittedCall) => void): void => {
+  const rank = (call: AdmittedCall, found: Remembered, question: string, asked: Vector | null, next: (call: AdmittedCall) => void): void => {
+    const settings = memories.settings()
+    if (reranker.model() === null || settings === null) return tell(call, found, { asked, scores: null }, next)
+    const owner = call.key ?? keyless
+    const candidates = found.candidates(sessionOf(call), question, settings, now(), asked)
+    const known = candidates.length < 2 ? null : reranker.peek(owner.id, question, candidates)
+    if (known !== undefined) tell(call, found, { asked, scores: known }, next)
+    else Stages.wait(call, fork, reranker.scoresOf(owner, question, candidates), "its memories were ranked", (scores) => tell(call, found, { asked, scores }, next))
+  }
+
+  const tell = (call: AdmittedCall, found: Found, said: Said, next: (call: AdmittedCall) => void): void => {
     if (found === "unread") {
       memories.counts.failed++
       failed.updateUnsafe(1, context)
@@ -53,7 +73,7 @@ export const stage = Effect.gen(function*() {
     const settings = memories.settings()
     // Of a large body the first message is not at hand.
     const question = () => call.large === undefined ? questionOf(call.parsed) : ""
-    const memory = settings === null || found === null ? null : found.text(sessionOf(call), question, settings, now(), asked)
+    const memory = settings === null || found === null ? null : found.text(sessionOf(call), question, settings, now(), said)
     if (memory === null) {
       memories.counts.misses++
       nothing.updateUnsafe(1, context)

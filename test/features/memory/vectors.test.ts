@@ -60,8 +60,9 @@ describe("ranking", () => {
     assert.isFalse(known.wantsVector(null, { ...settings, memoryMaxTokens: 2_000 }, 0))
     assert.isFalse(known.wantsVector(null, { ...settings, memoryStrategy: "recent" }, 0))
     assert.isFalse(new Remembered([entry("a"), entry("b")]).wantsVector(null, settings, 0))
-    assert.include(known.text(null, () => "?", { ...settings, memoryStrategy: "semantic" }, 0, vector(0, 1)) ?? "", "b: b")
+    assert.include(known.text(null, () => "?", { ...settings, memoryStrategy: "semantic" }, 0, { asked: vector(0, 1), scores: null }) ?? "", "b: b")
     assert.include(known.text(null, () => "?", { ...settings, memoryStrategy: "semantic" }, 0) ?? "", "a: a")
+    assert.include(known.text(null, () => "?", { ...settings, memoryStrategy: "semantic" }, 0, { asked: vector(1, 0), scores: new Map([["b", 0.2]]) }) ?? "", "b: b")
     // Two entries of two numbers each, beside their texts.
     assert.strictEqual(known.characters, 4 + 8)
   })

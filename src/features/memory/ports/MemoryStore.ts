@@ -37,6 +37,8 @@ export class MemoryStore extends Context.Service<MemoryStore, {
   /** Adds it, or puts it in the place of the one with its id. `conflict` where another entry of its API key has its key. */
   readonly put: (entry: MemoryEntry) => Op<void>
   readonly remove: (id: string) => Op<boolean>
+  /** Adds one and removes those with these ids, or does neither. */
+  readonly replace: (ids: ReadonlyArray<string>, entry: MemoryEntry) => Op<void>
   /** Answers how many went. */
   readonly removeAll: (filter: MemoryFilter) => Op<number>
   /** Newest change first, and how many match. */

@@ -27,6 +27,19 @@ export interface Choice {
   readonly tokens: number
 }
 
+/** What a model ranks at most: entries, and characters of them. */
+const CANDIDATES = 50
+const CANDIDATE_CHARACTERS = 100_000
+
+/** What a model said of a question. */
+export interface Said {
+  /** Its vector. */
+  readonly asked: Vector | null
+  /** Scores by ids of entries. */
+  readonly scores: ReadonlyMap<string, number> | null
+}
+const nothing: Said = { asked: null, scores: null }
+
 /** By ids of entries. */
 export type Vectors = ReadonlyMap<string, Vector>
 
@@ -51,9 +64,9 @@ class Room {
     return this.#tokens <= maxTokens
   }
 
-  text(question: () => string, asked: Vector | null, { memoryMaxTokens, memoryStrategy }: MemorySettings): string | null {
+  text(question: () => string, said: Said, { memoryMaxTokens, memoryStrategy }: MemorySettings): string | null {
     if (this.#entries.length === 0) return null
-    return this.fits(memoryMaxTokens) ? this.#whole ??= this.#say(this.#entries) : this.choose(question(), asked, memoryStrategy, memoryMaxTokens).text
+    return this.fits(memoryMaxTokens) ? this.#whole ??= this.#say(this.#entries) : this.choose(question(), said, memoryStrategy, memoryMaxTokens).text
   }
 
   /** Of the entries with a vector, by their places. */
@@ -67,13 +80,39 @@ class Room {
     return near
   }
 
-  choose(question: string, asked: Vector | null, strategy: Rank.Strategy, maxTokens: number): Choice {
-    const entries = this.#entries
+  #order(question: string, asked: Vector | null, strategy: Rank.Strategy): ReadonlyArray<Rank.Ranked> {
     const relevance = strategy === "recent" || question === ""
       ? none
-      : (this.#relevance ??= new Relevance(entries.map(({ content, key }) => `${key}\n${content}`))).scores(question)
+      : (this.#relevance ??= new Relevance(this.#entries.map(({ content, key }) => `${key}\n${content}`))).scores(question)
+    return Rank.rank(strategy, this.#entries.length, relevance, asked === null ? none : this.#near(asked))
+  }
+
+  /** What a model is asked to rank: the first of the order. */
+  candidates(question: string, asked: Vector | null, strategy: Rank.Strategy): ReadonlyArray<MemoryEntry> {
+    const candidates: Array<MemoryEntry> = []
+    let characters = 0
+    for (const { place } of this.#order(question, asked, strategy)) {
+      const entry = this.#entries[place]
+      if (entry === undefined) continue
+      characters += entry.key.length + entry.content.length
+      if (candidates.length >= CANDIDATES || characters > CANDIDATE_CHARACTERS) break
+      candidates.push(entry)
+    }
+    return candidates
+  }
+
+  choose(question: string, { asked, scores }: Said, strategy: Rank.Strategy, maxTokens: number): Choice {
+    const entries = this.#entries
     let tokens = Context.headingTokens
-    const ranked = Rank.rank(strategy, entries.length, relevance, asked === null ? none : this.#near(asked)).flatMap((one): ReadonlyArray<Chosen> => {
+    const order = this.#order(question, asked, strategy)
+    const byPlace = new Map<number, number>()
+    if (scores !== null) {
+      for (const [place, { id }] of entries.entries()) {
+        const score = scores.get(id)
+        if (score !== undefined) byPlace.set(place, score)
+      }
+    }
+    const ranked = (scores === null ? order : Rank.reranked(order, byPlace)).flatMap((one): ReadonlyArray<Chosen> => {
       const entry = entries[one.place]
       if (entry === undefined) return []
       const fits = tokens + entry.tokens <= maxTokens
@@ -114,18 +153,28 @@ export class Remembered {
     this.characters = characters
   }
 
-  /** What a request is told; null = nothing. `question`: asked for only where not all fits. `asked`: its vector. `now`: ms since the epoch. */
-  text(session: string | null, question: () => string, settings: MemorySettings, now: number, asked: Vector | null = null): string | null {
-    return this.#room(session, settings.memoryRetentionDays, now).text(question, asked, settings)
+  /** What a request is told; null = nothing. `question`: asked for only where not all fits. `now`: ms since the epoch. */
+  text(session: string | null, question: () => string, settings: MemorySettings, now: number, said = nothing): string | null {
+    return this.#room(session, settings.memoryRetentionDays, now).text(question, said, settings)
   }
 
   /** Whether the vector of a question would change what is told. */
-  wantsVector(session: string | null, { memoryMaxTokens, memoryRetentionDays, memoryStrategy }: MemorySettings, now: number): boolean {
-    return memoryStrategy !== "recent" && this.#vectors.size > 0 && !this.#room(session, memoryRetentionDays, now).fits(memoryMaxTokens)
+  wantsVector(session: string | null, settings: MemorySettings, now: number): boolean {
+    return this.#vectors.size > 0 && this.isChosen(session, settings, now)
   }
 
-  choose(session: string | null, question: string, { memoryMaxTokens, memoryRetentionDays, memoryStrategy }: MemorySettings, now: number, asked: Vector | null = null): Choice {
-    return this.#room(session, memoryRetentionDays, now).choose(question, asked, memoryStrategy, memoryMaxTokens)
+  /** Whether what a question has to do with entries decides what is told. */
+  isChosen(session: string | null, { memoryMaxTokens, memoryRetentionDays, memoryStrategy }: MemorySettings, now: number): boolean {
+    return memoryStrategy !== "recent" && !this.#room(session, memoryRetentionDays, now).fits(memoryMaxTokens)
+  }
+
+  /** What a model is asked to rank, in the order of the strategy. */
+  candidates(session: string | null, question: string, { memoryRetentionDays, memoryStrategy }: MemorySettings, now: number, asked: Vector | null): ReadonlyArray<MemoryEntry> {
+    return this.#room(session, memoryRetentionDays, now).candidates(question, asked, memoryStrategy)
+  }
+
+  choose(session: string | null, question: string, { memoryMaxTokens, memoryRetentionDays, memoryStrategy }: MemorySettings, now: number, said = nothing): Choice {
+    return this.#room(session, memoryRetentionDays, now).choose(question, said, memoryStrategy, memoryMaxTokens)
   }
 
   #room(session: string | null, days: number, now: number): Room {

@@ -40,3 +40,7 @@ export const rank = (strategy: Strategy, entries: number, relevance: ReadonlyMap
   const taken = new Set(placesOf(relevant))
   return [...relevant, ...newest.filter((place) => !taken.has(place)).map((place) => ({ place, score: 0 }))]
 }
+
+/** The order with those that a model scored first, by its scores; what it did not see stays as it was. */
+export const reranked = (order: ReadonlyArray<Ranked>, scores: ReadonlyMap<number, number>): ReadonlyArray<Ranked> =>
+  [...sorted(scores), ...order.filter(({ place }) => !scores.has(place))]

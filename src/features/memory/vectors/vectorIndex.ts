@@ -1,15 +1,13 @@
 /** What operators see and do of the vectors of memories. */
 import * as Effect from "effect/Effect"
 import { Configuration } from "#actors/ports/Configuration.ts"
-import { KeyStore } from "#actors/ports/Stores.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import { EnvironmentKeys } from "#src/inference/ports/EnvironmentKeys.ts"
-import { OwnCalls } from "#src/inference/ports/OwnCalls.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { knownProvider } from "#src/management/knownProvider.ts"
 import { catalogView } from "#src/routing/models/catalogView.ts"
 import { managementCatalog } from "#src/routing/models/modelCatalog.ts"
 import { KeyMemories } from "#src/features/memory/KeyMemories.ts"
+import * as ModelCalls from "#src/features/memory/models/ModelCalls.ts"
 import { MemoryStore } from "#src/features/memory/ports/MemoryStore.ts"
 import { MemoryVectors } from "./MemoryVectors.ts"
 
@@ -18,16 +16,13 @@ const PAGE = 1_000
 
 const off = Refusal.conflict("No model embeds entries: set embeddingSource with PUT /api/settings/memory, and memoryEnabled", { code: "EMBEDDING_OFF" })
 
-/** It gives the vectors the calls of this process, which stand above them. */
 export const make = Effect.gen(function*() {
   const audit = yield* Audit
   const configuration = yield* Configuration
-  const environmentKeys = yield* EnvironmentKeys
-  const keys = yield* KeyStore
   const known = yield* KeyMemories
   const store = yield* MemoryStore
+  const ownerOf = yield* ModelCalls.owners
   const vectors = yield* MemoryVectors
-  vectors.begin((yield* OwnCalls).ask)
 
   const providers = () => Object.entries(managementCatalog(catalogView(configuration.current()))).flatMap(([id, { active, models, provider }]) => {
     const embedding = active ? models.filter(({ type }) => type === "embedding").map((model) => ({ id: model.id, name: model.name })) : []
@@ -49,9 +44,8 @@ export const make = Effect.gen(function*() {
   const asked = Effect.fnUntraced(function*(apiKeyId: string, question: string) {
     const peeked = vectors.peek(apiKeyId, question)
     if (peeked !== undefined) return peeked
-    const own = [...environmentKeys].find(([, { id }]) => id === apiKeyId)?.[0]
-    const keyHash = apiKeyId === "" ? null : own ?? (yield* keys.get(apiKeyId))?.keyHash
-    return keyHash === undefined ? null : yield* vectors.vectorOf({ id: apiKeyId, keyHash }, question)
+    const owner = yield* ownerOf(apiKeyId)
+    return owner === null ? null : yield* vectors.vectorOf(owner, question)
   })
 
   const queue = (apiKeyId: string): number => {
