@@ -57,6 +57,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     why: "the front end knows no gateway: effect, uWebSockets.js, node and the table of loops only."
   },
   "src/platform/structures": platformRoom(),
+  "src/platform/files": platformRoom(),
   "src/platform/gate": platformRoom(),
   "src/platform/configuration": platformRoom(),
   "src/platform/accounting": platformRoom("gpt-tokenizer", "gpt-tokenizer/**", "msgpackr"),
@@ -114,6 +115,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/database": feature("database", ["backups"]),
   "src/features/docs": feature("docs"),
   "src/features/drills": feature("drills"),
+  "src/features/environment": feature("environment"),
   "src/features/assessment": feature("assessment"),
   "src/features/evals": feature("evals"),
   "src/features/fallbackChains": feature("fallbackChains"),

@@ -17,6 +17,7 @@ import { dashboard } from "#src/features/dashboard/feature.ts"
 import { docs } from "#src/features/docs/feature.ts"
 import { database } from "#src/features/database/feature.ts"
 import { drills } from "#src/features/drills/feature.ts"
+import { environment } from "#src/features/environment/feature.ts"
 import { configFile } from "#src/features/configFile/feature.ts"
 import { assessment } from "#src/features/assessment/feature.ts"
 import { evals } from "#src/features/evals/feature.ts"
@@ -65,6 +66,6 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
   auth, oidc, tokens, keys, providers, oauth, combos, fallbackChains, pricing, settings, systemPrompt, thinkingBudget, payloadRules, taskRouting, compression, addresses, proxies, guardrails, flags,
-  limits, usage, bodies, quotas, health, capabilities, nodes, resilience, accountRecovery, drills, routing, evals, assessment, cache, webhooks, compliance, leases, sessions,
+  limits, usage, bodies, quotas, health, capabilities, nodes, resilience, accountRecovery, drills, environment, routing, evals, assessment, cache, webhooks, compliance, leases, sessions,
   signatures, reasoning, memory, live, responses, mcp, mcpServers, skills, plugins, agentSkills, a2a, files, batches, search, cliTools, cloudAgents, configFile, sync, tunnels, transfer, backups, database, purges, docs, translator, dashboard
 ] as const

@@ -27,7 +27,7 @@ export const features = {
   systemTransforms: feature("Transforms of instructions", "What stands around the instructions is the setting systemPrompt, and payload rules change any other part of a body."),
   toolPolicy: feature("Policy of tools", "Tools are offered and called as clients and models say."),
   trafficInterception: feature("Traffic interception", "No intercepting proxy is started."),
-  upkeep: feature("Further upkeep over the API", "Calls are rows of the ledger, as the usage history is, and are never summed up. The variables are the operator's.", "/api/system/env/repair"),
+  upkeep: feature("Further upkeep over the API", "Calls are rows of the ledger, as the usage history is, and are never summed up."),
   vendorClients: feature("Behaviour of single vendors and clients", "No traffic is shaped after a vendor's own client, and no free tier is rotated."),
   skillMarkets: feature("Marketplaces of skills, and skills within conversations", "A skill is installed by its operator and run when it is asked for, without the network.", "/api/skills/marketplace/install", "/api/skills/skillssh/install")
 } as const satisfies Readonly<Record<string, ActingFeature>>

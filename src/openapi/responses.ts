@@ -73,6 +73,7 @@ const special: Readonly<Record<string, ReadonlyArray<Status>>> = {
   "combos.update": [409],
   "combos.test": [404],
   "drills.start": [409],
+  "environment.repair": [409, 422],
   "evals.createSuite": [409],
   "evals.run": [404, 409],
   "resilience.protect": [404],

@@ -25,6 +25,7 @@ import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as App from "#src/App.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import * as Settings from "#src/platform/configuration/Settings.ts"
+import { EnvFile } from "#src/features/environment/EnvFile.ts"
 import { Machine } from "#src/features/cliTools/Machine.ts"
 import * as Spool from "#src/platform/spool/Spool.ts"
 import * as Log from "#src/platform/telemetry/Log.ts"
@@ -42,6 +43,8 @@ export interface Options {
   readonly network?: MediaFetch.Network
   /** Home and PATH of the coding agents that the gateway finds; none by default. */
   readonly machine?: Machine
+  /** The installation's file of variables; one of the test's own by default. */
+  readonly envFile?: EnvFile
   /** What keeps the files of uploads. */
   readonly disks?: (directory: string) => Spool.CountedDisk
   readonly probe?: Context.Service.Shape<typeof Supervisor.Probe>
@@ -120,6 +123,7 @@ export const inProcess = async (options: Options = {}): Promise<InProcess> => {
       Effect.provideService(Supervisor.Probe, options.probe ?? null),
       options.disks === undefined ? (built) => built : Effect.provideService(Spool.Disks, options.disks),
       // No test runs the programs or changes the files of its developer.
+      Effect.provideService(EnvFile, options.envFile ?? { path: path.join(dataDir, ".env"), process: {} }),
       Effect.provideService(Machine, options.machine ?? { home: dataDir, path: "", mounts: () => null }),
       options.network === undefined ? (built) => built : Effect.provideService(MediaFetch.Network, options.network),
       Effect.provideService(Log.Destination, {

@@ -98,6 +98,8 @@ import * as CompressionStatistics from "#src/features/compression/statistics/Com
 import * as MemoryCompressionStatistics from "./memoryCompressionStatistics.ts"
 import * as MemorySearchStatistics from "./memorySearchStatistics.ts"
 import * as SearchStatistics from "#src/features/search/statistics/SearchStatistics.ts"
+import { EnvFile } from "#src/features/environment/EnvFile.ts"
+import { MasterSecret } from "#src/features/environment/MasterSecret.ts"
 import * as MemoryMemories from "./memoryMemories.ts"
 import * as MemoryProxies from "./memoryProxies.ts"
 import * as MemorySyncTokens from "./memorySyncTokens.ts"
@@ -105,6 +107,11 @@ import * as MemoryPlugins from "./memoryPlugins.ts"
 import * as MemorySkills from "./memorySkills.ts"
 import * as MemoryTunnels from "./memoryTunnels.ts"
 import * as MemoryWebhooks from "./memoryWebhooks.ts"
+
+/** No file of variables, and no master key to put into one. */
+const noEnvironment = Layer.merge(
+  Layer.succeed(EnvFile, { path: "/dev/null/.env", process: {} }), Layer.succeed(MasterSecret, MasterSecret.of({ find: Effect.succeed(null) }))
+)
 
 export const PASSWORD = "correct horse battery"
 export const MACHINE = "machine-under-test"
@@ -245,7 +252,7 @@ const base = (options: Options, dials: Dials) => {
     for (const [name, value] of Object.entries(options.settings ?? {})) yield* documents.put("setting", name, value)
   }))
   const credentials = { environment: options.environment ?? {}, registry: options.registry ?? builtin, publicUrl: `http://${HOST}` }
-  return Layer.mergeAll(MemoryMemories.surface, RefreshSweep.layer(credentials), LocalQuotas.layer, MemoryMcpServers.surface, MemoryCloudTasks.layer, MemorySyncTokens.layer, MemorySkills.surface, MemoryPlugins.surface, MemoryTunnels.surface, MemoryBackups.surface, Purges.layer({ defaultPerDay: 0, usageDays: 365, auditDays: 365 }), CallBodies.layer, MemoryKeptReasoning.layer).pipe(Layer.provideMerge(Layer.mergeAll(
+  return Layer.mergeAll(MemoryMemories.surface, noEnvironment, RefreshSweep.layer(credentials), LocalQuotas.layer, MemoryMcpServers.surface, MemoryCloudTasks.layer, MemorySyncTokens.layer, MemorySkills.surface, MemoryPlugins.surface, MemoryTunnels.surface, MemoryBackups.surface, Purges.layer({ defaultPerDay: 0, usageDays: 365, auditDays: 365 }), CallBodies.layer, MemoryKeptReasoning.layer).pipe(Layer.provideMerge(Layer.mergeAll(
     ConnectionCredentials.layer(credentials),
     OAuthSignIns.layer(credentials).pipe(Layer.provide(options.signIns ?? MemorySignInStore.layer)),
     CachedKeys.layer({ lookUpMs: 1_000 }),

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Semaphore from "effect/Semaphore"
 import type { Applied, ToolStatus } from "./api.ts"
+import { TextFileError } from "#src/platform/files/TextFile.ts"
 import * as ConfigFiles from "./ConfigFiles.ts"
 import * as Documents from "./documents/documents.ts"
 import type { Change } from "./documents/Document.ts"
@@ -35,7 +36,7 @@ interface Planned {
   readonly shown: Applied["files"][number]
 }
 
-const ofFile = (error: ConfigFiles.ConfigFileError): CliToolError => new CliToolError(error.reason, error.message)
+const ofFile = (error: TextFileError): CliToolError => new CliToolError(error.reason, error.message)
 const formatOf = ({ files }: Tool, name: string): Documents.FormatName => files.find((file) => file.name === name)?.format ?? "json"
 const isoNow = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
 
@@ -164,8 +165,8 @@ export const make = Effect.fnUntraced(function*({ port }: { readonly port: numbe
     return yield* writeAll(tool, files.map((file, i) => ({ file, text: kept[i]?.text ?? null, mode: kept[i]?.mode ?? file.mode })))
   })
 
-  const ours = <A, E extends CliToolError | ConfigFiles.ConfigFileError>(effect: Effect.Effect<A, E>): Effect.Effect<A, CliToolError> =>
-    Effect.mapError(effect, (error) => error instanceof ConfigFiles.ConfigFileError ? ofFile(error) : error as CliToolError)
+  const ours = <A, E extends CliToolError | TextFileError>(effect: Effect.Effect<A, E>): Effect.Effect<A, CliToolError> =>
+    Effect.mapError(effect, (error) => error instanceof TextFileError ? ofFile(error) : error as CliToolError)
 
   return {
     status,

@@ -1,46 +1,22 @@
-/**
- * The configuration files of one tool on this machine: read whole, backed up beside themselves, and replaced at once. What is written
- * is never seen half: it stands in a file of its own first, which then takes the old one's name, mode and owner.
- */
+/** The configuration files of one tool on this machine: read whole, backed up beside themselves, and replaced at once. */
 import * as fs from "node:fs/promises"
-import type { Stats } from "node:fs"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
+import * as TextFile from "#src/platform/files/TextFile.ts"
 import type { Machine } from "./Machine.ts"
 import * as Mounts from "./mounts.ts"
 import type { Tool } from "./tools.ts"
 
-export type Reason = "unreadable" | "not_writable" | "changed" | "no_backup"
-
-export class ConfigFileError {
-  readonly _tag = "ConfigFileError"
-  readonly reason: Reason
-  /** Names the file; holds nothing of what is in it. */
-  readonly message: string
-  constructor(reason: Reason, message: string) {
-    this.reason = reason
-    this.message = message
-  }
-}
-
-/** Bytes of a configuration file. */
-const FILE_MAX = 1_048_576
 /** Backups of one tool; the oldest go first. */
 export const BACKUPS_MAX = 20
-const NEW_FILE_MODE = 0o600
 const NEW_DIRECTORY_MODE = 0o700
 const BACKUPS = ".gateway-backups"
 /** What was applied last, beside the backups. */
 const APPLIED = "applied.json"
 const backupId = /^\d{8}T\d{9}Z$/
 
-export interface ConfigFile {
+export interface ConfigFile extends TextFile.TextFile {
   readonly name: string
-  readonly path: string
-  /** Null: there is none. */
-  readonly text: string | null
-  readonly mode: number
-  readonly changedAt: number
 }
 
 export interface Backup {
@@ -54,73 +30,17 @@ export interface Backup {
   readonly files: ReadonlyArray<string>
 }
 
-const codeOf = (error: unknown): string => error instanceof Error && "code" in error ? String(error.code) : "error"
-const isMissing = (error: unknown): boolean => codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR"
-const missing = (error: unknown): null => {
-  if (isMissing(error)) return null
-  throw error
-}
-
-/** An id from a time, in the form `20260102T030405678Z`. */
-const idAt = (ms: number): string => new Date(ms).toISOString().replaceAll(/[-:.]/g, "")
 const timeOf = (id: string): string => id.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z$/, "$1-$2-$3T$4:$5:$6.$7Z")
 
 const directoryOf = ({ home }: Machine, { directory }: Tool): string => path.join(home, ...directory)
 
-const attempt = <A>(file: string, reason: Reason, body: () => Promise<A>): Effect.Effect<A, ConfigFileError> => Effect.tryPromise({
-  try: body,
-  catch: (error) => error instanceof ConfigFileError
-    ? error
-    : new ConfigFileError(reason, `${file} cannot be ${reason === "unreadable" ? "read" : "written"} by the gateway's user (${codeOf(error)})`)
-})
+const { attempt } = TextFile
 
-const unreadable = (file: string, why: string) => new ConfigFileError("unreadable", `${file} cannot be read: ${why}`)
-
-const readOne = async (file: string, name: string): Promise<ConfigFile> => {
-  const stat = await fs.stat(file).catch(missing)
-  if (stat === null) {
-    if (await fs.lstat(file).catch(missing) !== null) throw unreadable(file, "it is a link to a file that does not exist")
-    return { name, path: file, text: null, mode: NEW_FILE_MODE, changedAt: 0 }
-  }
-  if (!stat.isFile()) throw unreadable(file, "it is no file")
-  if (stat.size > FILE_MAX) throw unreadable(file, `it is larger than ${FILE_MAX} bytes`)
-  const bytes = await fs.readFile(file)
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)
-    return { name, path: file, text, mode: stat.mode & 0o7777, changedAt: stat.mtimeMs }
-  } catch {
-    throw unreadable(file, "it is not UTF-8")
-  }
-}
-
-/** Writes a file beside the one that it replaces, then renames it. `seen`: what the old one said when the change was made. */
-const replace = async (file: string, text: string, mode: number, seen: string | null): Promise<void> => {
-  // A link stays a link: what it names is replaced.
-  const target = await fs.realpath(file).catch(missing) ?? file
-  const old: Stats | null = await fs.stat(target).catch(missing)
-  const beside = path.join(path.dirname(target), `.${path.basename(target)}.gateway-${process.pid}`)
-  await fs.rm(beside, { force: true })
-  const handle = await fs.open(beside, "wx", NEW_FILE_MODE)
-  try {
-    try {
-      await handle.writeFile(text)
-      if (old !== null && (old.uid !== process.getuid?.() || old.gid !== process.getgid?.())) await handle.chown(old.uid, old.gid)
-      await handle.chmod(mode)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    if ((await readOne(target, "")).text !== seen) throw new ConfigFileError("changed", `${file} was changed by another program meanwhile; nothing was written to it: ask again`)
-    await fs.rename(beside, target)
-  } catch (error) {
-    await fs.rm(beside, { force: true })
-    throw error
-  }
-}
+const readOne = async (file: string, name: string): Promise<ConfigFile> => ({ name, ...await TextFile.read(file) })
 
 const makeDirectory = (directory: string) => fs.mkdir(directory, { recursive: true, mode: NEW_DIRECTORY_MODE })
 
-export const read = (machine: Machine, tool: Tool): Effect.Effect<ReadonlyArray<ConfigFile>, ConfigFileError> => {
+export const read = (machine: Machine, tool: Tool): Effect.Effect<ReadonlyArray<ConfigFile>, TextFile.TextFileError> => {
   const directory = directoryOf(machine, tool)
   return attempt(directory, "unreadable", () => Promise.all(tool.files.map(({ name }) => readOne(path.join(directory, name), name))))
 }
@@ -151,23 +71,23 @@ export const isEphemeral = (machine: Machine, tool: Tool): Effect.Effect<boolean
 })
 
 const backupsOf = async (machine: Machine, tool: Tool): Promise<ReadonlyArray<string>> =>
-  (await fs.readdir(path.join(directoryOf(machine, tool), BACKUPS)).catch(missing) ?? []).filter((name) => backupId.test(name)).sort()
+  (await fs.readdir(path.join(directoryOf(machine, tool), BACKUPS)).catch(TextFile.missing) ?? []).filter((name) => backupId.test(name)).sort()
 
 /** Copies the files as they are; answers the backup's id. `now`: ms since the epoch. */
-export const backUp = (machine: Machine, tool: Tool, files: ReadonlyArray<ConfigFile>, now: number): Effect.Effect<string, ConfigFileError> => {
+export const backUp = (machine: Machine, tool: Tool, files: ReadonlyArray<ConfigFile>, now: number): Effect.Effect<string, TextFile.TextFileError> => {
   const all = path.join(directoryOf(machine, tool), BACKUPS)
   return attempt(all, "not_writable", async () => {
     await makeDirectory(all)
     const known = await backupsOf(machine, tool)
     let ms = now
-    while (known.includes(idAt(ms))) ms++
-    const id = idAt(ms)
+    while (known.includes(TextFile.idAt(ms))) ms++
+    const id = TextFile.idAt(ms)
     const part = path.join(all, `${id}.part-${process.pid}`)
     await fs.rm(part, { recursive: true, force: true })
     await makeDirectory(part)
     for (const { mode, name, text } of files) {
       if (text === null) continue
-      const handle = await fs.open(path.join(part, name), "wx", NEW_FILE_MODE)
+      const handle = await fs.open(path.join(part, name), "wx", TextFile.NEW_MODE)
       await handle.writeFile(text).then(() => handle.chmod(mode)).then(() => handle.sync()).finally(() => handle.close())
     }
     await fs.rename(part, path.join(all, id))
@@ -177,7 +97,7 @@ export const backUp = (machine: Machine, tool: Tool, files: ReadonlyArray<Config
 }
 
 /** Newest first. */
-export const backups = (machine: Machine, tool: Tool): Effect.Effect<ReadonlyArray<Backup>, ConfigFileError> => {
+export const backups = (machine: Machine, tool: Tool): Effect.Effect<ReadonlyArray<Backup>, TextFile.TextFileError> => {
   const all = path.join(directoryOf(machine, tool), BACKUPS)
   return attempt(all, "unreadable", async () => Promise.all([...await backupsOf(machine, tool)].reverse().map(async (id) => ({
     id, tool: tool.id, createdAt: timeOf(id), file: path.join(all, id),
@@ -186,10 +106,10 @@ export const backups = (machine: Machine, tool: Tool): Effect.Effect<ReadonlyArr
 }
 
 /** The files as a backup holds them. */
-export const inBackup = (machine: Machine, tool: Tool, id: string): Effect.Effect<ReadonlyArray<ConfigFile>, ConfigFileError> => {
+export const inBackup = (machine: Machine, tool: Tool, id: string): Effect.Effect<ReadonlyArray<ConfigFile>, TextFile.TextFileError> => {
   const directory = path.join(directoryOf(machine, tool), BACKUPS, id)
   return attempt(directory, "unreadable", async () => {
-    if (!backupId.test(id) || await fs.stat(directory).catch(missing) === null) throw new ConfigFileError("no_backup", `${tool.name} has no backup ${id.slice(0, 40)}: see GET /api/cli-tools/backups`)
+    if (!backupId.test(id) || await fs.stat(directory).catch(TextFile.missing) === null) throw new TextFile.TextFileError("no_backup", `${tool.name} has no backup ${id.slice(0, 40)}: see GET /api/cli-tools/backups`)
     return Promise.all(tool.files.map(({ name }) => readOne(path.join(directory, name), name)))
   })
 }
@@ -202,10 +122,10 @@ export interface Writing {
 }
 
 /** All files or none: when one cannot be written, those before it are put back. */
-export const write = (machine: Machine, tool: Tool, writings: ReadonlyArray<Writing>): Effect.Effect<void, ConfigFileError> => {
+export const write = (machine: Machine, tool: Tool, writings: ReadonlyArray<Writing>): Effect.Effect<void, TextFile.TextFileError> => {
   const directory = directoryOf(machine, tool)
   const put = async ({ file, mode, text }: Writing): Promise<void> => {
-    if (text !== null) return replace(file.path, text, mode, file.text)
+    if (text !== null) return TextFile.replace(file.path, text, mode, file.text)
     if (file.text !== null) await fs.rm(await fs.realpath(file.path))
   }
   return attempt(directory, "not_writable", async () => {
@@ -239,10 +159,10 @@ export const applied = (machine: Machine, tool: Tool): Effect.Effect<Applied | n
   }
 })
 
-export const noteApplied = (machine: Machine, tool: Tool, fact: Applied): Effect.Effect<void, ConfigFileError> => {
+export const noteApplied = (machine: Machine, tool: Tool, fact: Applied): Effect.Effect<void, TextFile.TextFileError> => {
   const file = path.join(directoryOf(machine, tool), BACKUPS, APPLIED)
   return attempt(file, "not_writable", async () => {
     const { text } = await readOne(file, APPLIED)
-    await replace(file, `${JSON.stringify(fact)}\n`, NEW_FILE_MODE, text)
+    await TextFile.replace(file, `${JSON.stringify(fact)}\n`, TextFile.NEW_MODE, text)
   })
 }
