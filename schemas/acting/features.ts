@@ -29,7 +29,7 @@ export const features = {
   trafficInterception: feature("Traffic interception", "No intercepting proxy is started."),
   upkeep: feature("Further upkeep over the API", "Calls are rows of the ledger, as the usage history is, and are never summed up."),
   vendorClients: feature("Behaviour of single vendors and clients", "No traffic is shaped after a vendor's own client, and no free tier is rotated."),
-  skillMarkets: feature("Marketplaces of skills, and skills within conversations", "A skill is installed by its operator and run when it is asked for, without the network.", "/api/skills/marketplace/install", "/api/skills/skillssh/install")
+  skillMarkets: feature("Skills within conversations", "A skill is run when it is asked for, without the network.")
 } as const satisfies Readonly<Record<string, ActingFeature>>
 
 export type FeatureName = keyof typeof features

@@ -258,7 +258,7 @@ const otherThan = (neutral: Schema.Json, field: string): unknown => {
 }
 
 const special: Readonly<Record<string, unknown>> = {
-  mcpTransport: "sse", a2aEvents: 5, callLogs: 5, frequency: "weekly", comboConfigMode: "expert", intentSimpleMaxWords: 7, modelsDevSyncInterval: 3_600, skillsProvider: "skillsmp",
+  mcpTransport: "sse", a2aEvents: 5, callLogs: 5, frequency: "weekly", comboConfigMode: "expert", intentSimpleMaxWords: 7, modelsDevSyncInterval: 3_600,
   streamDefaultMode: "json", dailyQuotaResetHour: 3, iconUrl: "https://icons.test/a.png", dailyQuotaResetTimezone: "Europe/Berlin", isFree: true,
   targetFormat: "claude", preserveOpenAIDeveloperRole: true, upstreamHeaders: { "x-a": "b" }, fetchBackend: "jina", dimensions: "512",
   fallbackCompressionMode: "full", models: { m: { block: ["a"] } }

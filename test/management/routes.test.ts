@@ -47,7 +47,7 @@ describe("the route table", () => {
       "POST /api/cli-tools/gemini-settings", "POST /api/cli-tools/pi-settings", "POST /api/cli-tools/qwen-settings", "POST /api/cli/tokens",
       "POST /api/db-backups", "POST /api/db-backups/import", "POST /api/db/health", "POST /api/keys", "POST /api/keys/:id/regenerate", "POST /api/plugins", "POST /api/plugins/:name/activate", "POST /api/plugins/:name/deactivate", "POST /api/policies",
       "POST /api/restart", "POST /api/settings/database/refresh-stats", "POST /api/settings/database/vacuum", "POST /api/settings/import-json", "POST /api/settings/require-login",
-      "POST /api/shutdown", "POST /api/skills/executions", "POST /api/skills/install", "POST /api/sync/cloud", "POST /api/sync/initialize", "POST /api/sync/tokens", "POST /api/system/env/repair",
+      "POST /api/shutdown", "POST /api/skills/executions", "POST /api/skills/install", "POST /api/skills/marketplace/install", "POST /api/skills/skillssh/install", "POST /api/sync/cloud", "POST /api/sync/initialize", "POST /api/sync/tokens", "POST /api/system/env/repair",
       "POST /api/tunnels/:kind", "POST /api/tunnels/tailscale/disable", "POST /api/tunnels/tailscale/enable", "POST /api/tunnels/tailscale/install", "POST /api/tunnels/tailscale/login", "POST /api/tunnels/tailscale/start-daemon", "PUT /api/db-backups", "PUT /api/plugins/:name/config", "PUT /api/settings/feature-flags", "PUT /api/settings/ip-filter",
       "PUT /api/settings/require-login", "PUT /api/skills/:id", "PUT /api/v1/agents/credentials", "PUT /v1/accounts/:id/limits", "PUT /v1/providers/:id/limits"
     ])

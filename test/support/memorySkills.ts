@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { StoreError } from "#actors/ports/StoreError.ts"
+import * as SkillMarkets from "#src/features/skills/SkillMarkets.ts"
 import * as Executions from "#src/features/skills/Executions.ts"
 import type { Skill, SkillExecution } from "#src/features/skills/ports/Skill.ts"
 import { SkillExecutionStore } from "#src/features/skills/ports/SkillExecutionStore.ts"
@@ -67,4 +68,4 @@ export const executions = Layer.sync(SkillExecutionStore, () => {
   })
 })
 
-export const surface = Executions.layer({ isOn: false, timeoutMs: 30_000 }).pipe(Layer.provideMerge(Layer.merge(skills, executions)))
+export const surface = Layer.merge(Executions.layer({ isOn: false, timeoutMs: 30_000 }), SkillMarkets.layerOf({ skillsmpUrl: null, skillsshUrl: null })).pipe(Layer.provideMerge(Layer.merge(skills, executions)))

@@ -41,7 +41,7 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   cliCompatProviders: lacks("vendorClients", []),
   systemTransforms: lacks("systemTransforms", {}),
   usageTokenBuffer: lacks("interfaceModes", 0),
-  skillsProvider: lacks("skillMarkets"),
+  skillsProvider: actsIn("src/features/skills/SkillMarkets.ts"),
   ...actIn("actors/egress/Egress.ts", "proxyEnabled", "perKeyProxyEnabled", "enableSocks5Proxy"),
   ...actIn("src/inference/conversations/words/systemPrompt.ts", "customSystemPromptEnabled", "customSystemPrompt"),
   allowGuardrailOptOut: actsIn("src/features/guardrails/OptOut.ts"),

@@ -6,7 +6,9 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, administers, alwaysProtected, reads } from "#schemas/api/Access.ts"
 import { Document, listOf, queryInteger, Success, text } from "#schemas/api/fields.ts"
-import { Skill, SkillExecution, SkillMode, SkillSource } from "./ports/Skill.ts"
+import { MarketInstall, MarketQuery } from "#src/management/markets/api.ts"
+import { Entry } from "#src/management/markets/listing.ts"
+import { marketNames, Skill, SkillExecution, SkillMode, SkillSource } from "./ports/Skill.ts"
 
 const opt = Schema.optionalKey
 
@@ -52,6 +54,12 @@ const paged = { total: Schema.Int, page: Schema.Int, limit: Schema.Int, totalPag
 const SkillView = Skill.annotate({ identifier: "Skill" })
 const ExecutionView = SkillExecution.annotate({ identifier: "SkillExecution" })
 
+const Installed = Schema.Struct({ ...Success.fields, id: Schema.String })
+const Found = Schema.Struct({ provider: Schema.Literals(marketNames), skills: Schema.Array(Entry), total: Schema.Int }).annotate({ identifier: "MarketSkills" })
+
+export const FromMarket = Schema.Struct({ ...MarketInstall, apiKeyId: opt(text(1, 200)) }).annotate({ identifier: "MarketInstall" })
+export type FromMarket = typeof FromMarket.Type
+
 const params = { id: Schema.String }
 const path = "/api/skills"
 const One = Schema.Struct({ skill: SkillView })
@@ -64,13 +72,13 @@ export const SkillsGroup = HttpApiGroup.make("skills").add(
       data: Schema.Array(SkillView),
       skills: Schema.Array(SkillView),
       ...paged,
-      /** The marketplace that is asked; this release asks none. */
-      provider: Schema.Null,
+      /** The marketplace that is asked; null while it is off. */
+      provider: Schema.NullOr(Schema.Literals(marketNames)),
       /** Names that were installed most. */
       popularDefaults: Schema.Array(Schema.String)
     })
   }).annotate(Access, reads).annotate(OpenApi.Summary, "Skills by name; `skills` and `data` are the same"),
-  HttpApiEndpoint.post("install", `${path}/install`, { payload: NewSkill, success: Schema.Struct({ success: Schema.Literal(true), id: Schema.String }) })
+  HttpApiEndpoint.post("install", `${path}/install`, { payload: NewSkill, success: Installed })
     .annotate(Access, alwaysProtected).annotate(OpenApi.Summary, "Install a skill, or its code once more under the same name and version"),
   HttpApiEndpoint.get("executions", `${path}/executions`, {
     query: { ...page, apiKeyId: opt(text(1, 200)) },
@@ -78,6 +86,14 @@ export const SkillsGroup = HttpApiGroup.make("skills").add(
   }).annotate(Access, reads).annotate(OpenApi.Summary, "Executions, newest first; the last 1000 are kept"),
   HttpApiEndpoint.post("execute", `${path}/executions`, { payload: NewExecution, success: Schema.Struct({ execution: ExecutionView }) })
     .annotate(Access, alwaysProtected).annotate(OpenApi.Summary, "Run a skill in a sandbox and wait for its end; 503 while GATEWAY_SKILLS is off"),
+  HttpApiEndpoint.get("marketplace", `${path}/marketplace`, { query: MarketQuery, success: Found })
+    .annotate(Access, reads).annotate(OpenApi.Summary, "Skills of the marketplace that the setting skillsProvider names"),
+  HttpApiEndpoint.post("installMarketplace", `${path}/marketplace/install`, { payload: FromMarket, success: Installed })
+    .annotate(Access, alwaysProtected).annotate(OpenApi.Summary, "Install a skill of that marketplace"),
+  HttpApiEndpoint.get("skillssh", `${path}/skillssh`, { query: MarketQuery, success: Found })
+    .annotate(Access, reads).annotate(OpenApi.Summary, "Skills of the marketplace skillssh"),
+  HttpApiEndpoint.post("installSkillssh", `${path}/skillssh/install`, { payload: FromMarket, success: Installed })
+    .annotate(Access, alwaysProtected).annotate(OpenApi.Summary, "Install a skill of skillssh"),
   HttpApiEndpoint.get("get", `${path}/:id`, { params, success: One }).annotate(Access, reads).annotate(OpenApi.Summary, "One skill"),
   HttpApiEndpoint.put("update", `${path}/:id`, { params, payload: SkillChange, success: One })
     .annotate(Access, alwaysProtected).annotate(OpenApi.Summary, "Change a skill; what is left out stays"),

@@ -7,6 +7,7 @@ import { degradation } from "./degradation.ts"
 import * as Executions from "./Executions.ts"
 import * as Http from "./http.ts"
 import version53 from "./migrations/0053_skills.ts"
+import * as SkillMarkets from "./SkillMarkets.ts"
 import * as PostgresSkillExecutionStore from "./stores/PostgresSkillExecutionStore.ts"
 import * as PostgresSkillStore from "./stores/PostgresSkillStore.ts"
 
@@ -14,7 +15,7 @@ export const skills = Feature.make({
   name: "skills",
   groups: [SkillsGroup],
   handlers: Http.layer,
-  services: ({ skills, skillsTimeoutMs }) => Executions.layer({ isOn: skills === "on", timeoutMs: skillsTimeoutMs }),
+  services: (settings) => Layer.merge(Executions.layer({ isOn: settings.skills === "on", timeoutMs: settings.skillsTimeoutMs }), SkillMarkets.layerOf(settings)),
   stores: (options) => Layer.merge(PostgresSkillStore.layer(options), PostgresSkillExecutionStore.layer(options)),
   migrations: { "53_skills": version53 },
   acting: [Acting.skill],

@@ -1,6 +1,8 @@
 import * as Clock from "effect/Clock"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { RecordLocks } from "#actors/ports/RecordLocks.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
@@ -8,11 +10,12 @@ import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import * as Surface from "#src/management/Surface.ts"
-import { type NewExecution, type NewSkill, type SkillChange, SkillsGroup } from "./api.ts"
+import { type FromMarket, type NewExecution, NewSkill, type SkillChange, SkillsGroup } from "./api.ts"
 import * as Choice from "./choice.ts"
 import { Executions } from "./Executions.ts"
 import * as JsonShape from "./jsonShape.ts"
-import type { Skill, SkillSchema } from "./ports/Skill.ts"
+import type { MarketName, Skill, SkillSchema } from "./ports/Skill.ts"
+import { SkillMarkets } from "./SkillMarkets.ts"
 import { SkillStore } from "./ports/SkillStore.ts"
 
 const LIMIT = 50
@@ -22,6 +25,8 @@ const SKILLS_MAX = 200
 const POPULAR = 5
 /** Characters of an input's JSON. */
 const INPUT_MAX = 256 * 1_024
+
+const decode = Schema.decodeUnknownResult(NewSkill)
 
 const missing = Effect.fail(Refusal.notFound("Skill not found"))
 const keyMissing = Effect.fail(Refusal.notFound("API key not found"))
@@ -40,6 +45,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SkillsGroup), "skills", E
   const audit = yield* Audit
   const executions = yield* Executions
   const keys = yield* KeyStore
+  const markets = yield* SkillMarkets
   const random = yield* SecureRandom.SecureRandom
   const store = yield* SkillStore
   // A change keeps the fields that others change at the same time.
@@ -47,16 +53,16 @@ export const layer = HttpApiBuilder.group(Surface.make(SkillsGroup), "skills", E
 
   const now = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
   const find = (id: string) => Effect.flatMap(store.get(id), (skill) => skill === null ? missing : Effect.succeed(skill))
-  const note = (action: string, { apiKeyId, enabled, id, mode, name, version }: Skill) =>
-    audit.note({ action, target: id, resourceType: "skill", details: { name, version, enabled, mode, apiKeyId } })
+  const note = (action: string, { apiKeyId, enabled, id, mode, name, sourceProvider, version }: Skill, more: Readonly<Record<string, string>> = {}) =>
+    audit.note({ action, target: id, resourceType: "skill", details: { name, version, enabled, mode, apiKeyId, sourceProvider, ...more } })
 
   const list = Effect.fn("Skills.list")(function*(query: { readonly limit?: number; readonly page?: number; readonly q?: string; readonly mode?: Skill["mode"]; readonly source?: Skill["sourceProvider"] }) {
     const { limit, offset, page } = pageOf(query)
     const { skills, total } = yield* store.list({ q: query.q, mode: query.mode, source: query.source, limit, offset })
-    return { data: skills, skills, total, page, limit, totalPages: Math.ceil(total / limit), provider: null, popularDefaults: yield* store.popular(POPULAR) }
+    return { data: skills, skills, total, page, limit, totalPages: Math.ceil(total / limit), provider: markets.provider(), popularDefaults: yield* store.popular(POPULAR) }
   })
 
-  const install = Effect.fn("Skills.install")(function*(input: NewSkill) {
+  const install = Effect.fn("Skills.install")(function*(input: NewSkill, source: Skill["sourceProvider"] = "local", details: Readonly<Record<string, string>> = {}) {
     yield* checked(input.schema)
     const apiKeyId = input.apiKeyId ?? null
     if (apiKeyId !== null && (yield* keys.get(apiKeyId)) === null) return yield* keyMissing
@@ -68,17 +74,34 @@ export const layer = HttpApiBuilder.group(Surface.make(SkillsGroup), "skills", E
       if (known === undefined && (yield* store.list({ limit: 1, offset: 0 })).total >= SKILLS_MAX) {
         return yield* Effect.fail(Refusal.conflict(`There are ${SKILLS_MAX} skills already: remove one first`))
       }
+      if (known !== undefined && source !== "local" && known.sourceProvider !== source) {
+        return yield* Effect.fail(Refusal.conflict(`${input.name}@${version} is installed from ${known.sourceProvider}: remove or rename it first`))
+      }
       const skill: Skill = {
         id: known?.id ?? fresh, apiKeyId, name: input.name, version, description: input.description ?? "", schema: input.schema ?? { input: {}, output: {} },
-        handler: input.handlerCode, enabled: known?.enabled ?? true, mode: known?.mode ?? "on", tags: input.tags ?? known?.tags ?? [], sourceProvider: "local",
+        handler: input.handlerCode, enabled: known?.enabled ?? true, mode: known?.mode ?? "on", tags: input.tags ?? known?.tags ?? [], sourceProvider: source,
         installCount: (known?.installCount ?? 0) + 1, createdAt: known?.createdAt ?? at, updatedAt: at
       }
       if (known === undefined) yield* store.insert(skill)
       else if (!(yield* store.replace(skill))) return yield* missing
       return skill
     }))
-    yield* note("skill.installed", skill)
+    yield* note("skill.installed", skill, details)
     return { success: true as const, id: skill.id }
+  })
+
+  const search = Effect.fn("Skills.search")(function*(provider: MarketName, { limit = LIMIT, q = "" }: { readonly limit?: number; readonly q?: string }) {
+    const found = yield* markets.of(provider).search(q, limit)
+    return { provider, skills: found, total: found.length }
+  })
+
+  /** A package holds what a call would say of the skill, and is checked as the call is. */
+  const installFrom = Effect.fn("Skills.installFrom")(function*(provider: MarketName, { apiKeyId, ...wanted }: FromMarket) {
+    const { content, sha256 } = yield* markets.of(provider).fetch(wanted)
+    const { apiKeyId: _own, ...skill } = content
+    const read = decode(skill)
+    if (Result.isFailure(read)) return yield* Effect.fail(Refusal.unprocessable(`The package of ${wanted.id} is no skill: ${read.failure.message}`))
+    return yield* install({ ...read.success, ...(apiKeyId === undefined ? {} : { apiKeyId }) }, provider, { marketId: wanted.id, sha256 })
   })
 
   const update = Effect.fn("Skills.update")(function*(id: string, change: SkillChange) {
@@ -128,6 +151,10 @@ export const layer = HttpApiBuilder.group(Surface.make(SkillsGroup), "skills", E
     install: ({ payload }) => answer(install(payload)),
     executions: ({ query }) => answer(history(query)),
     execute: ({ payload }) => answer(execute(payload)),
+    marketplace: ({ query }) => answer(search(markets.chosen(), query)),
+    installMarketplace: ({ payload }) => answer(installFrom(markets.chosen(), payload)),
+    skillssh: ({ query }) => answer(search("skillssh", query)),
+    installSkillssh: ({ payload }) => answer(installFrom("skillssh", payload)),
     get: ({ params }) => answer(Effect.map(find(params.id), (skill) => ({ skill }))),
     update: ({ params, payload }) => answer(update(params.id, payload)),
     remove: ({ params }) => answer(remove(params.id))

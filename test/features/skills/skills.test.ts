@@ -61,10 +61,10 @@ describe("records", () => {
     expect(await refused("PUT", `/api/skills/${await lab.install(good)}`, { mode: "auto" })).toEqual([400, "mode"])
   })
 
-  it("leave the paths of marketplaces unknown", async () => {
-    for (const path of ["/api/skills/marketplace/install", "/api/skills/skillssh/install"]) expect(await refused("POST", path, {})).toEqual([404, "unknown_route"])
-    for (const path of ["/api/skills/marketplace?q=a", "/api/skills/skillssh?q=a"]) expect((await refused("GET", path))[0]).toBe(400)
-    expect(await refused("GET", "/api/skills/marketplace")).toEqual([404, "not_found"])
+  it("come from no marketplace while none has an address", async () => {
+    for (const path of ["/api/skills/marketplace", "/api/skills/skillssh?q=a"]) expect(await refused("GET", path)).toEqual([503, "MARKETPLACE_DISABLED"])
+    for (const path of ["/api/skills/marketplace/install", "/api/skills/skillssh/install"]) expect(await refused("POST", path, { id: "a" })).toEqual([503, "MARKETPLACE_DISABLED"])
+    expect((await call<{ provider: unknown }>("GET", "/api/skills")).provider).toBeNull()
   })
 })
 

@@ -4,8 +4,10 @@ import * as Schema from "effect/Schema"
 export const SkillMode = Schema.Literals(["on", "off"])
 export type SkillMode = typeof SkillMode.Type
 
-/** Where a skill comes from; this release installs from its operator alone. */
-export const SkillSource = Schema.Literals(["skillsmp", "skillssh", "local"])
+/** Where a skill comes from: a marketplace, or its operator. */
+export const marketNames = ["skillsmp", "skillssh"] as const
+export type MarketName = typeof marketNames[number]
+export const SkillSource = Schema.Literals([...marketNames, "local"])
 export type SkillSource = typeof SkillSource.Type
 
 /** JSON Schemas of what goes in and what comes out; an empty one takes everything. */
