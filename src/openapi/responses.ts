@@ -42,6 +42,8 @@ const special: Readonly<Record<string, ReadonlyArray<Status>>> = {
   "tokens.connect": [401, 429],
   "selfUsage.read": [401],
   "sync.bundle": [401],
+  "plugins.marketplace": [502, 503],
+  "plugins.installMarketplace": [404, 409, 422, 502, 503],
   "skills.marketplace": [502, 503],
   "skills.skillssh": [502, 503],
   "skills.installMarketplace": [404, 409, 422, 502, 503],

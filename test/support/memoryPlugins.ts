@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { StoreError } from "#actors/ports/StoreError.ts"
+import * as PluginMarket from "#src/features/plugins/PluginMarket.ts"
 import * as Plugins from "#src/features/plugins/Plugins.ts"
 import type { Plugin } from "#src/features/plugins/ports/Plugin.ts"
 import { PluginStore } from "#src/features/plugins/ports/PluginStore.ts"
@@ -25,4 +26,4 @@ export const storeLayer = Layer.sync(PluginStore, () => {
   })
 })
 
-export const surface = Plugins.layer({ isOn: false, folder: null }).pipe(Layer.provideMerge(storeLayer))
+export const surface = Layer.merge(Plugins.layer({ isOn: false, folder: null }), PluginMarket.layerOf({ pluginsMarketUrl: null })).pipe(Layer.provideMerge(storeLayer))

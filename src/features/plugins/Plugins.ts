@@ -28,6 +28,7 @@ const MESSAGE_MAX = 1_000
 export interface InForce {
   readonly onRequest: ReadonlyArray<Hook.Hook>
   readonly onResponse: ReadonlyArray<Hook.Hook>
+  readonly onError: ReadonlyArray<Hook.Hook>
 }
 
 /** The plugin's own failure. */
@@ -74,8 +75,8 @@ const decodeNames = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Arra
 const BROKEN = "Its code does not have the hash with which it was installed"
 
 const merged = (held: ReadonlyArray<Held>): InForce | null => {
-  const [onRequest = [], onResponse = []] = requestHooks.map((name) => held.filter(({ plugin }) => plugin.manifest.hooks.includes(name)).map(({ hook }) => hook))
-  return onRequest.length + onResponse.length === 0 ? null : { onRequest, onResponse: onResponse.reverse() }
+  const [onRequest = [], onResponse = [], onError = []] = requestHooks.map((name) => held.filter(({ plugin }) => plugin.manifest.hooks.includes(name)).map(({ hook }) => hook))
+  return onRequest.length + onResponse.length + onError.length === 0 ? null : { onRequest, onResponse: onResponse.reverse(), onError: onError.reverse() }
 }
 
 /** Sandboxes beside those of active plugins; each may take 256 MB. */

@@ -14,9 +14,8 @@ const rows: Rows = {
     ...actIn(http, "main", "configSchema", "enabledByDefault"),
     ...actIn("src/features/plugins/hooks/Hook.ts", "hookTimeoutMs", "failMode"),
     ...ActingTable.below("hooks", {
-      ...actIn(plugins, "onRequest", "onResponse"),
-      ...actIn(http, "onInstall", "onActivate", "onDeactivate", "onUninstall"),
-      onError: lacks("pluginExtras", false)
+      ...actIn(plugins, "onRequest", "onResponse", "onError"),
+      ...actIn(http, "onInstall", "onActivate", "onDeactivate", "onUninstall")
     }),
     "requires.permissions": lacks("pluginExtras", []),
     skills: lacks("pluginExtras", []),

@@ -4,6 +4,8 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, alwaysProtected, reads } from "#schemas/api/Access.ts"
 import { Document, Success, text } from "#schemas/api/fields.ts"
+import { MarketInstall, MarketQuery } from "#src/management/markets/api.ts"
+import { Entry } from "#src/management/markets/listing.ts"
 import { CODE_MAX } from "./bounds.ts"
 import { FailMode, PluginStatus } from "./ports/Plugin.ts"
 
@@ -20,6 +22,9 @@ export const NewPlugin = Schema.Struct({
   code: opt(text(1, CODE_MAX))
 })
 export type NewPlugin = typeof NewPlugin.Type
+
+export const FromMarket = Schema.Struct(MarketInstall)
+export type FromMarket = typeof FromMarket.Type
 
 export const PluginView = Schema.Struct({
   name: Schema.String, version: Schema.String, description: Schema.String, author: Schema.String, license: Schema.String, main: Schema.String,
@@ -42,6 +47,10 @@ export const PluginsGroup = HttpApiGroup.make("plugins").add(
     .annotate(Access, reads).annotate(OpenApi.Summary, "Plugins by name"),
   HttpApiEndpoint.post("install", path, { payload: NewPlugin, success: Done })
     .annotate(Access, alwaysProtected).annotate(OpenApi.Summary, "Install a plugin from a folder, or from a manifest and its code"),
+  HttpApiEndpoint.get("marketplace", `${path}/marketplace`, { query: MarketQuery, success: Schema.Struct({ plugins: Schema.Array(Entry), total: Schema.Int }) })
+    .annotate(Access, reads).annotate(OpenApi.Summary, "Plugins of the marketplace"),
+  HttpApiEndpoint.post("installMarketplace", `${path}/marketplace/install`, { payload: FromMarket, success: Done })
+    .annotate(Access, alwaysProtected).annotate(OpenApi.Summary, "Install a plugin of the marketplace, without activating it"),
   HttpApiEndpoint.get("get", `${path}/:name`, { params, success: Schema.Struct({ plugin: PluginView }) })
     .annotate(Access, reads).annotate(OpenApi.Summary, "One plugin"),
   HttpApiEndpoint.delete("remove", `${path}/:name`, { params, success: Success })

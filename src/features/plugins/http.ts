@@ -9,17 +9,21 @@ import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import * as Surface from "#src/management/Surface.ts"
 import * as Json from "#src/wire/json/json.ts"
-import { type NewPlugin, PluginsGroup } from "./api.ts"
+import { type FromMarket, type NewPlugin, PluginsGroup } from "./api.ts"
 import * as Bounds from "./bounds.ts"
 import * as Config from "./config.ts"
 import * as Folder from "./folder.ts"
 import * as Integrity from "./integrity.ts"
 import * as Manifest from "./manifest.ts"
+import { PluginMarket } from "./PluginMarket.ts"
 import { type PluginFailed, Plugins } from "./Plugins.ts"
 import type { ownHooks, Plugin } from "./ports/Plugin.ts"
 import { PluginStore } from "./ports/PluginStore.ts"
 import type { Unsealed } from "#src/platform/sandbox/seal.ts"
 import * as View from "./view.ts"
+
+/** Entries of the marketplace that a search answers. */
+const FOUND = 50
 
 /** What is to be installed, and the field of the call that brought it. */
 interface Given {
@@ -39,6 +43,7 @@ type Changed = Effect.Effect<Plugin, Refusal.Refusal | StoreError>
 
 export const layer = HttpApiBuilder.group(Surface.make(PluginsGroup), "plugins", Effect.fn(function*(handlers) {
   const audit = yield* Audit
+  const market = yield* PluginMarket
   const plugins = yield* Plugins
   const store = yield* PluginStore
   // A change keeps what others change at the same time. Hooks run before it: nothing waits for them in there.
@@ -132,7 +137,7 @@ export const layer = HttpApiBuilder.group(Surface.make(PluginsGroup), "plugins",
     return active
   })
 
-  const install = Effect.fn("Plugins.install")(function*(input: NewPlugin) {
+  const install = Effect.fn("Plugins.install")(function*(input: NewPlugin, details: Readonly<Record<string, string>> = {}) {
     const plugin = yield* fresh(yield* given(input))
     const taken = Refusal.conflict(`The plugin ${plugin.name} is installed: uninstall it first`)
     if ((yield* store.get(plugin.name)) !== null) return yield* Effect.fail(taken)
@@ -143,10 +148,25 @@ export const layer = HttpApiBuilder.group(Surface.make(PluginsGroup), "plugins",
       if (all.length >= Bounds.PLUGINS_MAX) return yield* Effect.fail(Refusal.conflict(`There are ${Bounds.PLUGINS_MAX} plugins already: uninstall one first`))
       yield* store.insert(plugin)
     }))
-    yield* note("plugin.installed", plugin)
+    yield* note("plugin.installed", plugin, details)
     if (!plugin.manifest.enabledByDefault) return plugin
     // It is installed, whatever becomes of its activation.
     return yield* Effect.catchIf(activate(plugin.name), (error) => error._tag === "Refusal", () => find(plugin.name))
+  })
+
+  const search = Effect.fn("Plugins.search")(function*({ limit = FOUND, q = "" }: { readonly limit?: number; readonly q?: string }) {
+    const plugins = yield* market.search(q, limit)
+    return { plugins, total: plugins.length }
+  })
+
+  /** A package holds what a call would say, and is checked as the call is. Only its operator activates it. */
+  const installFrom = Effect.fn("Plugins.installFrom")(function*(wanted: FromMarket) {
+    yield* ready
+    const { content: { code, manifest }, sha256 } = yield* market.fetch(wanted)
+    if (!Json.isRecord(manifest) || typeof code !== "string" || code === "" || code.length > Bounds.CODE_MAX) {
+      return yield* Effect.fail(Refusal.unprocessable(`The package of ${wanted.id} is no plugin: it needs manifest, an object, and code, a text of at most ${Bounds.CODE_MAX} characters`))
+    }
+    return yield* install({ manifest: { ...manifest as NonNullable<NewPlugin["manifest"]>, source: "marketplace", enabledByDefault: false }, code }, { marketId: wanted.id, sha256 })
   })
 
   const deactivate = Effect.fn("Plugins.deactivate")(function*(name: string) {
@@ -183,6 +203,8 @@ export const layer = HttpApiBuilder.group(Surface.make(PluginsGroup), "plugins",
   return handlers.handleAll({
     list: () => answer(Effect.map(store.list, (all) => ({ plugins: all.map(View.of) }))),
     install: ({ payload }) => answer(Effect.map(install(payload), done)),
+    marketplace: ({ query }) => answer(search(query)),
+    installMarketplace: ({ payload }) => answer(Effect.map(installFrom(payload), done)),
     get: ({ params }) => answer(Effect.map(find(params.name), (plugin) => ({ plugin: View.of(plugin) }))),
     remove: ({ params }) => answer(remove(params.name)),
     activate: ({ params }) => answer(Effect.map(activate(params.name), done)),

@@ -1,7 +1,8 @@
 /**
  * Hands each conversation to the hooks of active plugins: `onRequest` may change its body or refuse it, `onResponse` may change a whole
- * answer. The first stands before all that reads what is said, so that guardrails, caches and limits see what is sent; the second behind
- * what keeps responses for their clients, so that none is read past it. While no plugin is active, each costs one comparison.
+ * answer, and `onError` an error. The first stands before all that reads what is said, so that guardrails, caches and limits see what is
+ * sent; the second behind what keeps responses for their clients, so that none is read past it. While no plugin is active, each costs one
+ * comparison.
  */
 import * as Effect from "effect/Effect"
 import { PublicError } from "#schemas/errors.ts"
@@ -64,8 +65,8 @@ export const answers = Effect.gen(function*() {
     name: "plugins of answers",
     applies: (call) => plugins.inForce() !== null && isConversation(call),
     run: (call, next) => {
-      const { onResponse: hooks = [] } = plugins.inForce() ?? {}
-      if (hooks.length === 0 || !isConversation(call)) return next(call)
+      const hooks = plugins.inForce()
+      if (hooks === null || hooks.onResponse.length + hooks.onError.length === 0 || !isConversation(call)) return next(call)
       next({ ...call, client: new HookedClient({ client: call.client, codec: call.codec, hooks, about: aboutOf(call), fork }) })
     }
   } satisfies Stage

@@ -241,6 +241,7 @@ const variables = {
   modelsDevUrl: urlOr("GATEWAY_MODELS_DEV_URL", "https://models.dev/api.json", "Where the source models.dev is read."),
   skillsmpUrl: optional("GATEWAY_SKILLSMP_URL", "List of the marketplace skillsmp (docs/skills.md). Unset: it is off, and nothing is called.", httpRule),
   skillsshUrl: optional("GATEWAY_SKILLSSH_URL", "The same for the marketplace skillssh.", httpRule),
+  pluginsMarketUrl: optional("GATEWAY_PLUGINS_MARKET_URL", "List of the marketplace of plugins (docs/plugins.md). Unset: it is off, and nothing is called.", httpRule),
   modelListsEveryMs: whole("GATEWAY_MODEL_LISTS_REFRESH_MS", hour, 0, 30 * 24 * hour, "ms", "How often the model lists of provider nodes are read again; a new node's is read at once. 0 = only by POST /api/providers/{id}/sync-models."),
   toolLoopSteps: whole("GATEWAY_TOOL_LOOP_STEPS", 8, 1, 50, "turns", "Turns of one request in which the gateway runs tools for the model; after them the model answers without."),
   maxAttempts: whole("GATEWAY_MAX_ATTEMPTS", 6, 1, 100, "wire calls", "Upstream calls one request may cost."),

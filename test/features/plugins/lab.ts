@@ -22,9 +22,9 @@ export interface PluginsLab extends Lab {
   readonly told: (model: string) => Promise<Record<string, unknown>>
 }
 
-export const startPlugins = async (): Promise<PluginsLab> => {
+export const startPlugins = async (environment: Readonly<Record<string, string>> = {}): Promise<PluginsLab> => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "plugins-"))
-  const lab = await startLab({ environment: { GATEWAY_PLUGINS: "on", GATEWAY_PLUGINS_DIR: folder } })
+  const lab = await startLab({ environment: { GATEWAY_PLUGINS: "on", GATEWAY_PLUGINS_DIR: folder, ...environment } })
   const { operator } = lab.gateway
   const plugin = async (method: string, at: string, body?: unknown) => (await operator.call<{ plugin: PluginView }>(method, at, body)).plugin
   // A busy machine is no reason to go on without a hook.

@@ -67,7 +67,7 @@ describe("a plugin", () => {
       [{ name: "Not Kebab" }, "manifest.name"], [{ name: "__proto__" }, "manifest.name"], [{ version: "1.0" }, "manifest.version"], [{ unknown: 1 }, "manifest.unknown"],
       [{ main: "../index.js" }, "manifest.main"], [{ main: "/index.js" }, "manifest.main"], [{ hooks: { onBoot: true } }, "manifest.hooks.onBoot"],
       [{ hooks: { onRequest: true, onInstall: true } }, "manifest.hooks.onInstall"], [{ integrity: Integrity.of("other") }, "manifest.integrity"], [{ integrity: "md5-x" }, "manifest.integrity"],
-      [{ hooks: { onError: true } }, "manifest.hooks.onError"], [{ requires: { permissions: ["network"] } }, "manifest.requires.permissions"], [{ dashboardWidgets: [1] }, "manifest.dashboardWidgets"],
+      [{ hooks: { onError: true } }, "manifest.hooks.onError"], [{ name: "marketplace" }, "manifest.name"], [{ requires: { permissions: ["network"] } }, "manifest.requires.permissions"], [{ dashboardWidgets: [1] }, "manifest.dashboardWidgets"],
       [{ configSchema: { a: { type: "date" } } }, "manifest.configSchema.a"], [{ configSchema: { a: { type: "select" } } }, "manifest.configSchema.a.enum"],
       [{ configSchema: { a: { type: "number", default: "1" } } }, "manifest.configSchema.a.default"], [{ configSchema: { "a b": { type: "string" } } }, "manifest.configSchema.a b"],
       [{ hookTimeoutMs: 10_001 }, "manifest.hookTimeoutMs"]
@@ -80,7 +80,8 @@ describe("a plugin", () => {
     expect(await lab.refused("POST", "/api/plugins", { manifest: { ...good, hooks: { onInstall: true } }, code: "export const onInstall = () => { throw new Error('no') }" }))
       .toEqual([422, "PLUGIN_FAILED", "onInstall failed: no"])
     expect((await lab.refused("GET", "/api/plugins/wrong"))[0]).toBe(404)
-    expect((await lab.refused("POST", "/api/plugins/marketplace/install", { name: "x" })).slice(0, 2)).toEqual([404, "unknown_route"])
+    expect((await lab.refused("POST", "/api/plugins/marketplace/install", { id: "x" })).slice(0, 2)).toEqual([503, "MARKETPLACE_DISABLED"])
+    expect((await lab.refused("GET", "/api/plugins/marketplace")).slice(0, 2)).toEqual([503, "MARKETPLACE_DISABLED"])
   })
 
   it("is installed from a folder below the allowed one, and from nowhere else", async () => {
@@ -245,5 +246,22 @@ describe("onResponse", () => {
     const refused = await lab.chat({ model: "answered" })
     expect([refused.status, at(refused, "error", "code")]).toEqual([503, "plugin_failed"])
     await lab.remove("failing")
+  })
+})
+
+describe("onError", () => {
+  it("sees errors with their status and may change their words; it refuses nothing by failing", async () => {
+    await lab.sim.rule({ match: { model: "wrong" }, script: { status: 400, error: { message: "away" } } })
+    await lab.begin({ name: "softening", hooks: { onError: true }, failMode: "closed" }, `export const onError = ({ body, model, status, stream }) => {
+      if (stream) throw new Error('boom')
+      return { body: { error: { ...body.error, message: [status, model, typeof body.error.message].join() } } }
+    }`)
+    const wrong = await lab.chat({ model: "wrong" })
+    expect([wrong.status, at(wrong, "error", "message")]).toEqual([400, "400,lab/wrong,string"])
+    const streamed = await lab.chat({ model: "wrong", stream: true })
+    expect([streamed.status, at(streamed, "error", "message")]).toEqual([400, expect.stringContaining("away")])
+    expect(at(await lab.chat({ model: "answered" }), "choices", 0, "message", "content")).toBe("Hello.")
+    await lab.remove("softening")
+    expect(at(await lab.chat({ model: "wrong" }), "error", "message")).toContain("away")
   })
 })

@@ -2,11 +2,9 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
-import type { Plugin } from "#src/features/plugins/ports/Plugin.ts"
+import type { Plugin, RequestHook } from "#src/features/plugins/ports/Plugin.ts"
 import type { Resident } from "#src/platform/sandbox/Resident.ts"
 import * as Answers from "./answers.ts"
-
-type RequestHook = "onRequest" | "onResponse"
 
 export interface Hook {
   /** Of the plugin. */

@@ -1,5 +1,6 @@
 /** What a hook says of a request or an answer. Its sandbox is not trusted: only what has one of these forms counts. Pure. */
 import * as StatusReason from "#schemas/statusReason.ts"
+import type { RequestHook } from "#src/features/plugins/ports/Plugin.ts"
 import type { Outcome } from "#src/platform/sandbox/SandboxProcess.ts"
 import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
 import * as Json from "#src/wire/json/json.ts"
@@ -26,7 +27,7 @@ const refusalOf = (given: unknown): Said => {
   return { _tag: "Refused", status, message: message.slice(0, MESSAGE_MAX) }
 }
 
-export const read = (hook: "onRequest" | "onResponse", outcome: Outcome, timeoutMs: number): Said => {
+export const read = (hook: RequestHook, outcome: Outcome, timeoutMs: number): Said => {
   if (outcome._tag === "TimedOut") return failed(`it did not answer within ${timeoutMs} ms`)
   if (outcome._tag === "Failed") return failed(outcome.message)
   // Before it is parsed: its depth and size.

@@ -11,7 +11,8 @@ export type PluginStatus = typeof PluginStatus.Type
 export const FailMode = Schema.Literals(["open", "closed"])
 
 /** Of requests. */
-export const requestHooks = ["onRequest", "onResponse"] as const
+export const requestHooks = ["onRequest", "onResponse", "onError"] as const
+export type RequestHook = typeof requestHooks[number]
 /** Of the plugin's own life. */
 export const ownHooks = ["onInstall", "onActivate", "onDeactivate", "onUninstall"] as const
 export type HookName = typeof requestHooks[number] | typeof ownHooks[number]
@@ -19,7 +20,11 @@ export type HookName = typeof requestHooks[number] | typeof ownHooks[number]
 const opt = Schema.optionalKey
 const hook = opt(Schema.Boolean)
 
-export const name = text(1, 64).check(Schema.isPattern(/^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/, { message: "Expected a kebab-case name such as my-plugin" }))
+/** Names that paths of the API have. */
+const reserved: ReadonlySet<string> = new Set(["marketplace"])
+
+export const name = text(1, 64).check(Schema.isPattern(/^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/, { message: "Expected a kebab-case name such as my-plugin" }),
+  Schema.makeFilter((value: string) => !reserved.has(value), { message: "This name is reserved" }))
 const version = text(1, 64).check(Schema.makeFilter((value: string) => Result.isSuccess(SemVer.parse(value)), { message: "Expected a semantic version such as 1.0.0" }))
 const main = text(1, 200).check(Schema.makeFilter(
   (value: string) => /^[^\\\p{Cc}]+\.[cm]?js$/u.test(value) && value.split("/").every((part) => part !== "" && part !== "." && part !== ".."),
