@@ -81,7 +81,7 @@ export const ComboConfig = Schema.Struct({
   hedging: opt(Schema.Boolean),
   hedgeDelayMs: opt(int(0, 60_000)),
   predictiveTtftMs: opt(int(0, 600_000)),
-  fallbackCompressionMode: opt(text(100)),
+  fallbackCompressionMode: opt(Mode),
   fallbackCompressionThreshold: opt(int(0, 10_000_000)),
   compressionMode: opt(Mode),
   reasoningTokenBufferEnabled: opt(Schema.Boolean),

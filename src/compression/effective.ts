@@ -9,7 +9,7 @@ import { bytesPerToken } from "./compress.ts"
 import * as Plan from "./plan.ts"
 import * as Terse from "./terse.ts"
 
-export type Source = "request-header" | "routing-override" | "active-profile" | "auto-trigger" | "default" | "off"
+export type Source = "request-header" | "routing-override" | "active-profile" | "auto-trigger" | "default" | "fallback" | "off"
 
 /** What is done with a request. */
 interface Choice {
@@ -115,6 +115,22 @@ const byCombo = (rules: Rules, comboId: string | null, comboMode: Mode | null): 
     if (choice !== undefined) return saidOf(choice, "routing-override")
   }
   return comboMode === null ? null : decided(rules, comboMode, "routing-override")
+}
+
+/** What a combo says of its further targets. */
+export interface FallbackConfig {
+  readonly zeroLatencyOptimizationsEnabled: boolean
+  readonly fallbackCompressionMode: Mode
+  /** Estimated tokens; a shorter prompt stays. */
+  readonly fallbackCompressionThreshold: number
+}
+
+/** What is done before another target of the combo is asked than the first; null = nothing. A client's header, and what is done from the beginning, stand before it. */
+export const ofFallback = (rules: Rules, { allowed, bytes, header }: Asked, first: Decision, config: FallbackConfig | null): Decision | null => {
+  if (config === null || !config.zeroLatencyOptimizationsEnabled || !allowed || first.plan !== null || bytes < config.fallbackCompressionThreshold * bytesPerToken) return null
+  if (header !== undefined && byHeader(rules, header) !== null) return null
+  const said = decided(rules, config.fallbackCompressionMode, "fallback")
+  return said.plan === null ? null : { ...said, terse: first.terse }
 }
 
 export const of = (rules: Rules, { allowed, bytes, comboId, comboMode, header }: Asked): Decision => {

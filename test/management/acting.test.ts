@@ -261,7 +261,7 @@ const special: Readonly<Record<string, unknown>> = {
   mcpTransport: "sse", a2aEvents: 5, callLogs: 5, frequency: "weekly", comboConfigMode: "expert", intentSimpleMaxWords: 7, modelsDevSyncInterval: 3_600,
   streamDefaultMode: "json", dailyQuotaResetHour: 3, iconUrl: "https://icons.test/a.png", dailyQuotaResetTimezone: "Europe/Berlin", isFree: true,
   targetFormat: "claude", preserveOpenAIDeveloperRole: true, upstreamHeaders: { "x-a": "b" }, fetchBackend: "jina", dimensions: "512",
-  fallbackCompressionMode: "full", models: { m: { block: ["a"] } }
+  models: { m: { block: ["a"] } }
 }
 
 const nest = (field: string, value: unknown): Record<string, unknown> => {
@@ -348,14 +348,6 @@ describe("a field that does not act", () => {
     assert.deepStrictEqual(at((yield* ask("/api/providers", { cookie })).json, "connections"), [])
   }))
 
-  it.effect("is refused in the layers under every combo", () => Effect.gen(function*() {
-    const { ask, login } = yield* Management.make()
-    const cookie = yield* login()
-    for (const body of [{ comboDefaults: { fallbackCompressionMode: "full" } }, { providerOverrides: { openai: { fallbackCompressionMode: "full" } } }]) {
-      const reply = yield* ask("/api/settings/combo-defaults", { method: "PATCH", cookie, body })
-      assert.strictEqual(at(reply.json, "error", "code"), "not_supported_yet", reply.text)
-    }
-  }))
 })
 
 describe("GET /api/system/capabilities", () => {

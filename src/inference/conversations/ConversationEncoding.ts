@@ -57,6 +57,8 @@ export class ConversationEncoding implements Encoding {
   private readonly effortHeader: string | undefined
   /** Undefined until a model that reasons is asked. */
   private effort: AutoEffort | null | undefined
+  /** The target that was asked first; null while none was, and where no other one changes the prompt. */
+  private first: Target | null = null
   /** A large body by its target, made by a thread of its own. */
   private prepared: Map<Target, EncodedBody | PublicError> | null = null
 
@@ -79,6 +81,17 @@ export class ConversationEncoding implements Encoding {
     this.codec = codec
     this.head = head
     this.prompt = prompt
+  }
+
+  /** The prompt of a further target may be another one. */
+  private turnTo(target: Target): void {
+    const { altered, first, prompt: { shortening } } = this
+    if (shortening?.onFallback === undefined || altered !== null) return
+    if (first === null) this.first = target
+    else if ((first.provider !== target.provider || first.model !== target.model) && shortening.onFallback()) {
+      this.conversation = null
+      this.prepared = null
+    }
   }
 
   get prepares(): boolean {
@@ -110,6 +123,7 @@ export class ConversationEncoding implements Encoding {
    */
   prepare(workers: BodyWorkers, target: Target, continues: string | null): Effect.Effect<void> | null {
     const { codec, effort, effortHeader, head, prompt, prompt: { body, large, shortening, tenant }, route: { combo, config }, services, systemPrompt, thinkingRule } = this
+    this.turnTo(target)
     if (this.altered !== null) return null
     if (large === null) return shortening === null ? null : shortening.prepare(workers, prompt)
     const ask = (signatures: ReadonlyMap<string, Signature>, thoughts: ReadonlyMap<string, string>, done: (said: EncodedBody | PublicError) => void): void => {
@@ -153,6 +167,7 @@ export class ConversationEncoding implements Encoding {
 
   /** With what the target's provider needs beyond its format. */
   bodyFor(target: Target): Uint8Array | PublicError {
+    this.turnTo(target)
     return this.takePrepared(target) ?? ruled(target, this.codec.name, this.ownBodyFor(target))
   }
 

@@ -7,6 +7,8 @@
  */
 import * as Inbound from "#actors/request/Inbound.ts"
 import { RequestActor } from "#actors/request/Request.ts"
+import type { Savings } from "#src/compression/compress.ts"
+import type { Plan } from "#src/compression/plan.ts"
 import * as Effective from "#src/compression/effective.ts"
 import * as Ensembles from "#src/inference/conversations/ensembles/Ensembles.ts"
 import * as Handoffs from "#src/inference/conversations/ensembles/Handoffs.ts"
@@ -22,6 +24,7 @@ import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
 import * as ContextWindow from "./contextWindow.ts"
 import type { ConversationServices } from "./ConversationServices.ts"
 import { ConversationEncoding } from "./ConversationEncoding.ts"
+import { FallbackCompression } from "./words/FallbackCompression.ts"
 import { PromptCompression } from "./words/PromptCompression.ts"
 import * as SystemPrompt from "./words/systemPrompt.ts"
 import * as ToolLoop from "./toolLoop/ToolLoop.ts"
@@ -75,8 +78,11 @@ const remembering = (services: ConversationServices, { memory }: Stages.Admitted
 const shorteningOf = (
   rules: Effective.Rules, { savings }: ConversationServices, clientRequest: ClientRequest, { codec, key }: Stages.ConversationCall, { prompt, route: { combo, config } }: Planned
 ): Shortening => {
-  const decision = Effective.of(rules, Effective.askedBy(clientRequest, key, prompt.bytes, combo?.id ?? null, config?.compressionMode ?? null))
-  return new PromptCompression(decision, codec.name, (saved, { mode }) => savings.note(mode, combo?.id ?? null, saved))
+  const asked = Effective.askedBy(clientRequest, key, prompt.bytes, combo?.id ?? null, config?.compressionMode ?? null)
+  const decision = Effective.of(rules, asked)
+  const further = Effective.ofFallback(rules, asked, decision, config)
+  const onSaved = (saved: Savings, { mode }: Plan): void => savings.note(mode, combo?.id ?? null, saved)
+  return further === null ? new PromptCompression(decision, codec.name, onSaved) : new FallbackCompression(decision, further, codec.name, onSaved)
 }
 
 /** A combo's request with what else goes with it: copies for its shadows, a hand-off of its session. */

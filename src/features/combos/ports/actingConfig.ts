@@ -1,5 +1,5 @@
 /** Which fields of a combo's `config` act, and of the layers under it. */
-import { actIn, actsIn, lacks, type Rows } from "#schemas/acting/row.ts"
+import { actIn, actsIn, type Rows } from "#schemas/acting/row.ts"
 import * as ActingTable from "#src/management/acting/ActingTable.ts"
 
 export const comboConfig: Rows = {
@@ -14,8 +14,7 @@ export const comboConfig: Rows = {
   ...actIn("src/inference/conversations/ensembles/Handoffs.ts", "handoffThreshold", "handoffModel", "maxMessagesForSummary"),
   zeroLatencyOptimizationsEnabled: actsIn("src/routing/combos/config.ts"),
   predictiveTtftMs: actsIn("src/routing/strategies/filter.ts"),
-  fallbackCompressionMode: lacks("compression", "lite"),
-  fallbackCompressionThreshold: lacks("compression", 1_000),
+  ...actIn("src/compression/effective.ts", "fallbackCompressionMode", "fallbackCompressionThreshold"),
   compressionMode: actsIn("src/compression/effective.ts"),
   reasoningTokenBufferEnabled: actsIn("src/routing/combos/reasoningBuffer.ts"),
   ...actIn("src/routing/auto/auto.ts", "candidatePool", "explorationRate", "routerStrategy"),

@@ -56,6 +56,8 @@ export interface Shortening {
   readonly ofTree: (body: Record<string, unknown>) => Record<string, unknown>
   /** The thread that wrote a large body says what was saved. */
   readonly saved: (savings: Compress.Savings) => void
+  /** Another target than the first is asked. True when the prompt is another one from now on. Absent: nothing changes then. */
+  readonly onFallback?: () => boolean
 }
 
 /**
