@@ -107,6 +107,7 @@ describe("the census of upstream calls", () => {
       "src/features/sync/cloud/BundleCalls.ts": "the bundle of the gateway that the operator follows",
       "src/features/oidc/IssuerCalls.ts": "sign-ins to the gateway itself, at the operator's issuer",
       "src/features/pricing/sync/SourceFile.ts": "public lists of prices and facts of models, from the places that the operator named",
+      "src/management/markets/Market.ts": "lists and packages of marketplaces, from the places that the operator named",
       "src/features/providers/probe/UpstreamProviderProbe.ts": "an operator's check of a connection: its list of models, or one token where there is none",
       "src/features/proxies/ProxyTest.ts": "an operator's test of a proxy, to the service that GATEWAY_PUBLIC_IP_URL names",
       "src/features/quotas/polls/QuotaPolls.ts": "what is left of a connection's account, from its vendor's own endpoint",

@@ -4,6 +4,7 @@ import * as path from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { inProcess, type InProcess } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
+import * as Market from "#test/support/market.ts"
 import { messages } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
 import { type Sim, startSim } from "#test/support/sim.ts"
@@ -15,6 +16,7 @@ const file = path.join(import.meta.dirname, "../../openapi.json")
 const { paths } = JSON.parse(fs.readFileSync(file, "utf8")) as { readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>> }
 const reads = Object.entries(paths).filter(([, methods]) => methods["get"] !== undefined).map(([route]) => route)
 
+let market: Market.Market
 let gateway: InProcess
 let sim: Sim
 let sink: Sink
@@ -73,8 +75,10 @@ const chat = async (model: string, more: Record<string, unknown> = {}): Promise<
 beforeAll(async () => {
   sim = await startSim({ models: { "*": {} } })
   sink = await startSink()
+  market = await Market.start("both")
   gateway = await inProcess({ environment: {
-    OUTBOUND_SSRF_GUARD_ENABLED: "false", LOG_LEVEL: "info", GATEWAY_PLUGINS: "on"
+    OUTBOUND_SSRF_GUARD_ENABLED: "false", LOG_LEVEL: "info", GATEWAY_PLUGINS: "on",
+    GATEWAY_SKILLSMP_URL: market.address, GATEWAY_SKILLSSH_URL: market.address, GATEWAY_PLUGINS_MARKET_URL: market.address
   } })
   const { operator } = gateway
   await operator.setFlag("ALLOW_API_KEY_REVEAL", "true")
@@ -168,6 +172,7 @@ afterAll(async () => {
   await gateway.close()
   await sim.stop()
   await sink.close()
+  await market.close()
 })
 
 const ownCredential = (at: string): string => at === "/api/sync/bundle" ? syncToken : admin

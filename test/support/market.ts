@@ -22,7 +22,7 @@ export interface Market {
 
 export const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex")
 
-export const start = async (kind: "skills" | "plugins"): Promise<Market> => {
+export const start = async (kind: "skills" | "plugins" | "both"): Promise<Market> => {
   const entries: Array<Record<string, unknown>> = []
   const packages = new Map<string, string>()
   const asked: Array<string> = []
@@ -31,7 +31,7 @@ export const start = async (kind: "skills" | "plugins"): Promise<Market> => {
     response.setHeader("content-type", "application/json")
     const found = packages.get(request.url ?? "")
     if (found !== undefined) return response.end(found)
-    if (market.answer === null) return response.end(JSON.stringify({ [kind]: entries }))
+    if (market.answer === null) return response.end(JSON.stringify(kind === "both" ? entries : { [kind]: entries }))
     response.statusCode = market.answer.status
     return response.end(market.answer.body)
   })

@@ -162,7 +162,7 @@ export const layer = HttpApiBuilder.group(Surface.make(PluginsGroup), "plugins",
   /** A package holds what a call would say, and is checked as the call is. Only its operator activates it. */
   const installFrom = Effect.fn("Plugins.installFrom")(function*(wanted: FromMarket) {
     yield* ready
-    const { content: { code, manifest }, sha256 } = yield* market.fetch(wanted)
+    const { content: { code, manifest }, sha256 } = yield* market.take(wanted)
     if (!Json.isRecord(manifest) || typeof code !== "string" || code === "" || code.length > Bounds.CODE_MAX) {
       return yield* Effect.fail(Refusal.unprocessable(`The package of ${wanted.id} is no plugin: it needs manifest, an object, and code, a text of at most ${Bounds.CODE_MAX} characters`))
     }

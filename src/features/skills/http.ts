@@ -97,7 +97,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SkillsGroup), "skills", E
 
   /** A package holds what a call would say of the skill, and is checked as the call is. */
   const installFrom = Effect.fn("Skills.installFrom")(function*(provider: MarketName, { apiKeyId, ...wanted }: FromMarket) {
-    const { content, sha256 } = yield* markets.of(provider).fetch(wanted)
+    const { content, sha256 } = yield* markets.of(provider).take(wanted)
     const { apiKeyId: _own, ...skill } = content
     const read = decode(skill)
     if (Result.isFailure(read)) return yield* Effect.fail(Refusal.unprocessable(`The package of ${wanted.id} is no skill: ${read.failure.message}`))

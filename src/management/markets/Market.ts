@@ -47,7 +47,7 @@ export interface Package {
 
 export interface Market {
   readonly search: (q: string, limit: number) => Effect.Effect<ReadonlyArray<Listing.Entry>, Refusal.Refusal>
-  readonly fetch: (wanted: Wanted) => Effect.Effect<Package, Refusal.Refusal>
+  readonly take: (wanted: Wanted) => Effect.Effect<Package, Refusal.Refusal>
 }
 
 interface Kept {
@@ -102,7 +102,7 @@ export const make = Effect.gen(function*() {
 
     return {
       search: (q, limit) => Effect.map(listed(q), (entries) => Listing.matching(entries, q).slice(0, limit).map(Listing.viewOf)),
-      fetch: Effect.fnUntraced(function*({ id, sha256: expected }) {
+      take: Effect.fnUntraced(function*({ id, sha256: expected }) {
         const entry = (yield* listed(id)).find((one) => one.id === id)
         if (entry === undefined) return yield* Effect.fail(Refusal.notFound(`${title} lists nothing with the id ${id}`))
         const { sha256, url } = entry
