@@ -125,11 +125,9 @@ describe.skipIf(missing !== null)("nodes whose clocks are wrong", { timeout: 180
   it("amounts: within one window the limit holds over all nodes, and what one spent the others know", async () => {
     const key = await right.operator.createKey("limited")
     await sim.rule({ match: { model: "spend" }, script: { tokens: 2, usage: { promptTokens: USE - 1, completionTokens: 1, totalTokens: USE } } })
-    // The window must not end between the nodes' clocks.
-    const day = new Date().getUTCDate()
-    await right.operator.call("POST", "/api/usage/token-limits", {
-      apiKeyId: key.id, scopeType: "global", tokenLimit: LIMIT, resetInterval: day === 1 || day >= 28 ? "weekly" : "monthly"
-    })
+    // The window must not end between the nodes' clocks: it ends half a day from now.
+    const resetTime = new Date(Date.now() + 12 * 3_600_000).toISOString().slice(11, 16)
+    await right.operator.call("POST", "/api/usage/token-limits", { apiKeyId: key.id, scopeType: "global", tokenLimit: LIMIT, resetInterval: "daily", resetTime })
     await converged(right)
     const refusedBy = new Set<Node>()
     for (let index = 0; refusedBy.size < nodes.length && index < 200; index++) {
