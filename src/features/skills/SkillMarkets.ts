@@ -19,10 +19,9 @@ export type Addresses = Pick<Values, "skillsmpUrl" | "skillsshUrl">
 
 const make = Effect.fnUntraced(function*({ skillsmpUrl, skillsshUrl }: Addresses) {
   const configuration = yield* Configuration
-  const market = yield* Market.make
   const markets = {
-    skillsmp: market({ title: "The marketplace skillsmp", address: skillsmpUrl, variable: "GATEWAY_SKILLSMP_URL", kind: "skills" }),
-    skillssh: market({ title: "The marketplace skillssh", address: skillsshUrl, variable: "GATEWAY_SKILLSSH_URL", kind: "skills" })
+    skillsmp: yield* Market.make({ title: "The marketplace skillsmp", address: skillsmpUrl, variable: "GATEWAY_SKILLSMP_URL", kind: "skills" }),
+    skillssh: yield* Market.make({ title: "The marketplace skillssh", address: skillsshUrl, variable: "GATEWAY_SKILLSSH_URL", kind: "skills" })
   }
   const addresses = { skillsmp: skillsmpUrl, skillssh: skillsshUrl }
   const chosen = (): MarketName => {

@@ -3,8 +3,9 @@
  * outbound proxies, with deadlines, without redirects. Without an address nothing is called.
  */
 import { createHash } from "node:crypto"
-import * as Clock from "effect/Clock"
+import * as Cache from "effect/Cache"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
@@ -50,19 +51,13 @@ export interface Market {
   readonly take: (wanted: Wanted) => Effect.Effect<Package, Refusal.Refusal>
 }
 
-interface Kept {
-  readonly entries: ReadonlyArray<Listing.Offered>
-  /** ms since the epoch. */
-  readonly until: number
-}
-
 const failed = (message: string): Refusal.Refusal => new Refusal.Refusal(502, "server_error", "upstream_error", message)
 
-export const make = Effect.gen(function*() {
+export const make = Effect.fnUntraced(function*({ address, kind, title, variable }: Options) {
   const calls = yield* ControlCalls.make
   const guard = yield* UrlGuard
 
-  const get = Effect.fnUntraced(function*(title: string, url: URL, most: number) {
+  const get = Effect.fnUntraced(function*(url: URL, most: number) {
     yield* Effect.mapError(guard.check(url.href, "provider"), ({ message }) => Refusal.badRequest(`${title} may not be called: ${message}`, { code: "url_blocked" }))
     const answer = yield* SmallAnswer.read(
       most, (handler) => calls.dispatch({ connection: null, provider: "" }, { origin: url.origin, path: url.pathname + url.search, method: "GET", headers, body: null, timeouts }, handler),
@@ -74,47 +69,31 @@ export const make = Effect.gen(function*() {
     return StatusReason.isOk(answer.status) ? answer.body : yield* Effect.fail(failed(`${title} answered with status ${answer.status}`))
   })
 
-  return ({ address, kind, title, variable }: Options): Market => {
-    /** Oldest first. */
-    const kept = new Map<string, Kept>()
-    const ready = address === null
-      ? Effect.fail(Refusal.unavailable(`${title} is off: set ${variable} to the address of its list`, { code: "MARKETPLACE_DISABLED" }))
-      : Effect.succeed(new URL(address))
+  /** By the text that is looked for. */
+  const lists = yield* Cache.makeWith((q: string) => Effect.gen(function*() {
+    if (address === null) return yield* Effect.fail(Refusal.unavailable(`${title} is off: set ${variable} to the address of its list`, { code: "MARKETPLACE_DISABLED" }))
+    const market = new URL(address)
+    const url = new URL(market)
+    if (q !== "") url.searchParams.set("q", q)
+    url.searchParams.set("limit", String(Listing.ENTRIES_MAX))
+    const entries = Listing.read(yield* get(url, LIST_MAX), kind, market)
+    return entries ?? (yield* Effect.fail(failed(`${title} answered no list of ${kind}`)))
+  }), { capacity: KEPT, timeToLive: (exit) => Exit.isSuccess(exit) ? KEPT_MS : 0 })
 
-    const listed = Effect.fnUntraced(function*(q: string) {
-      const market = yield* ready
-      const now = yield* Clock.currentTimeMillis
-      const known = kept.get(q)
-      if (known !== undefined && known.until > now) return known.entries
-      const url = new URL(market)
-      if (q !== "") url.searchParams.set("q", q)
-      url.searchParams.set("limit", String(Listing.ENTRIES_MAX))
-      const entries = Listing.read(yield* get(title, url, LIST_MAX), kind, market)
-      if (entries === null) return yield* Effect.fail(failed(`${title} answered no list of ${kind}`))
-      kept.delete(q)
-      for (const oldest of kept.keys()) {
-        if (kept.size < KEPT) break
-        kept.delete(oldest)
-      }
-      kept.set(q, { entries, until: now + KEPT_MS })
-      return entries
+  return {
+    search: (q, limit) => Effect.map(Cache.get(lists, q), (entries) => Listing.matching(entries, q).slice(0, limit).map(Listing.viewOf)),
+    take: Effect.fnUntraced(function*({ id, sha256: expected }) {
+      const entry = (yield* Cache.get(lists, id)).find((one) => one.id === id)
+      if (entry === undefined) return yield* Effect.fail(Refusal.notFound(`${title} lists nothing with the id ${id}`))
+      const { sha256, url } = entry
+      if (sha256 === null) return yield* Effect.fail(Refusal.unprocessable(`${title} says no SHA-256 of ${id}: nothing is installed without one`))
+      if (expected !== undefined && expected.toLowerCase() !== sha256) return yield* Effect.fail(Refusal.conflict(`${title} lists ${id} with another SHA-256: ${sha256}`, { code: "INTEGRITY_MISMATCH" }))
+      if (url === null) return yield* Effect.fail(Refusal.unprocessable(`${title} names no package of ${id} on its own host`))
+      const text = yield* get(url, PACKAGE_MAX)
+      const own = createHash("sha256").update(text).digest("hex")
+      if (own !== sha256) return yield* Effect.fail(Refusal.unprocessable(`The package of ${id} has the SHA-256 ${own}, and ${title} lists ${sha256}: nothing was installed`, { code: "INTEGRITY_MISMATCH" }))
+      const content = Json.parseRecord(text)
+      return content === null ? yield* Effect.fail(Refusal.unprocessable(`The package of ${id} is no JSON object`)) : { content, sha256 }
     })
-
-    return {
-      search: (q, limit) => Effect.map(listed(q), (entries) => Listing.matching(entries, q).slice(0, limit).map(Listing.viewOf)),
-      take: Effect.fnUntraced(function*({ id, sha256: expected }) {
-        const entry = (yield* listed(id)).find((one) => one.id === id)
-        if (entry === undefined) return yield* Effect.fail(Refusal.notFound(`${title} lists nothing with the id ${id}`))
-        const { sha256, url } = entry
-        if (sha256 === null) return yield* Effect.fail(Refusal.unprocessable(`${title} says no SHA-256 of ${id}: nothing is installed without one`))
-        if (expected !== undefined && expected.toLowerCase() !== sha256) return yield* Effect.fail(Refusal.conflict(`${title} lists ${id} with another SHA-256: ${sha256}`, { code: "INTEGRITY_MISMATCH" }))
-        if (url === null) return yield* Effect.fail(Refusal.unprocessable(`${title} names no package of ${id} on its own host`))
-        const text = yield* get(title, url, PACKAGE_MAX)
-        const own = createHash("sha256").update(text).digest("hex")
-        if (own !== sha256) return yield* Effect.fail(Refusal.unprocessable(`The package of ${id} has the SHA-256 ${own}, and ${title} lists ${sha256}: nothing was installed`, { code: "INTEGRITY_MISMATCH" }))
-        const content = Json.parseRecord(text)
-        return content === null ? yield* Effect.fail(Refusal.unprocessable(`The package of ${id} is no JSON object`)) : { content, sha256 }
-      })
-    }
-  }
+  } satisfies Market
 })
