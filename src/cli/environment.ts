@@ -1,8 +1,8 @@
 /** Variables of the process over those of `.env` in the working directory, over nothing; options of the command line win. */
 import * as fs from "node:fs"
-import * as path from "node:path"
 import { parseEnv } from "node:util"
 import * as Effect from "effect/Effect"
+import { envFile } from "#src/platform/configuration/envFile.ts"
 import * as Settings from "#src/platform/configuration/Settings.ts"
 import { failure } from "./Failure.ts"
 
@@ -44,7 +44,7 @@ export interface Read {
 }
 
 export const read = Effect.fnUntraced(function*(overrides: Overrides) {
-  const file = path.join(process.cwd(), ".env")
+  const file = envFile()
   const variables = yield* readFile(file)
   const found: Read = {
     environment: { ...variables, ...process.env, ...named(overrides) },

@@ -1,6 +1,6 @@
 /** The installation's file of variables, and the variables that the process was given beside it. */
-import * as path from "node:path"
 import * as Context from "effect/Context"
+import { envFile } from "#src/platform/configuration/envFile.ts"
 
 export interface EnvFile {
   readonly path: string
@@ -9,5 +9,5 @@ export interface EnvFile {
 }
 
 export const EnvFile = Context.Reference<EnvFile>("gateway/environment/EnvFile", {
-  defaultValue: () => ({ path: path.resolve(".env"), process: process.env })
+  defaultValue: () => ({ path: envFile(), process: process.env })
 })

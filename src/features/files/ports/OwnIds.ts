@@ -21,6 +21,7 @@ const Own = Schema.Struct({
 export type Own = typeof Own.Type
 
 export class OwnIds extends Context.Service<OwnIds, {
+  /** Asked anew each time: the restore of a backup brings the mark of its records. */
   readonly own: Effect.Effect<Own, StoreError>
 }>()("gateway/features/files/OwnIds") {}
 
