@@ -10,13 +10,14 @@ import type { MemoryEntry } from "#schemas/memory/MemoryEntry.ts"
 import { memoryOf } from "#schemas/memory/MemorySettings.ts"
 import { digestOf, textOf } from "#src/features/memory/vectors/vector.ts"
 import { catalogView } from "#src/routing/models/catalogView.ts"
+import { Generations } from "#src/routing/models/Generations.ts"
 import { managementCatalog } from "#src/routing/models/modelCatalog.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as ModelCalls from "./ModelCalls.ts"
 
 /** Longest wait of a request for the order of its entries, ms. */
 export const RANKING_MS = 1_000
-/** Orders that are kept: each turn of a conversation asks for the same one. */
+/** Orders that are kept at most: each turn of a conversation asks for the same one. */
 const ORDERS = 500
 
 /** Scores by ids of entries, the larger the earlier. */
@@ -53,8 +54,7 @@ export class MemoryReranker extends Context.Service<MemoryReranker, {
 
 export const make = Effect.gen(function*() {
   const configuration = yield* Configuration
-  /** Oldest first. */
-  const orders = new Map<string, Scores>()
+  const orders = new Generations<Scores>(ORDERS / 2)
   let model: string | null | undefined
 
   yield* Effect.acquireRelease(Effect.sync(() => configuration.onChange(() => {
@@ -93,10 +93,6 @@ export const make = Effect.gen(function*() {
       const body = { model: from, query: question, documents: entries.map(textOf), top_n: entries.length }
       return Effect.map(calls.call(owner, { path: "/v1/rerank", body, withinMs: RANKING_MS, read: (answer) => scoresIn(answer, ids) }), (scores) => {
         if (scores === null) return null
-        for (const oldest of orders.keys()) {
-          if (orders.size < ORDERS) break
-          orders.delete(oldest)
-        }
         orders.set(key, scores)
         return scores
       })

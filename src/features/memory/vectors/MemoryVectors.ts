@@ -13,6 +13,7 @@ import * as Rounds from "#src/platform/structures/Rounds.ts"
 import { ENTRIES } from "#src/features/memory/bounds.ts"
 import * as ModelCalls from "#src/features/memory/models/ModelCalls.ts"
 import { type EntryVector, MemoryStore } from "#src/features/memory/ports/MemoryStore.ts"
+import { Generations } from "#src/routing/models/Generations.ts"
 import { digestOf, textOf, type Vector, vectorsIn } from "./vector.ts"
 
 /** Texts of one call. */
@@ -23,7 +24,7 @@ const ENTRIES_MS = 30_000
 export const QUESTION_MS = 1_000
 /** Keys that wait for their entries. */
 const KEYS = 10_000
-/** Questions whose vectors are kept: each turn of a conversation has the same one. */
+/** Questions whose vectors are kept at most: each turn of a conversation has the same one. */
 const QUESTIONS = 500
 /** Between two keys. */
 const EVERY = "100 millis"
@@ -64,8 +65,7 @@ export const make = Effect.gen(function*() {
   const ownerOf = yield* ModelCalls.owners
   const store = yield* MemoryStore
   const waiting = new Set<string>()
-  /** Oldest first. */
-  const questions = new Map<string, Vector>()
+  const questions = new Generations<Vector>(QUESTIONS / 2)
   const listeners: Array<(apiKeyId: string) => void> = []
   let model: string | null | undefined
   const now = () => clock.currentTimeMillisUnsafe()
@@ -145,10 +145,6 @@ export const make = Effect.gen(function*() {
       return Effect.map(embed(owner, from, [question], QUESTION_MS), (vectors) => {
         const vector = vectors?.[0] ?? null
         if (vector === null) return null
-        for (const oldest of questions.keys()) {
-          if (questions.size < QUESTIONS) break
-          questions.delete(oldest)
-        }
         questions.set(key, vector)
         return vector
       })
