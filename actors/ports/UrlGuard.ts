@@ -1,6 +1,6 @@
 /** The one guard for every outgoing URL: resolved once, validated, pinned, re-validated per redirect. */
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
 /** What the URL is for; decides which ranges a flag may open. Cloud metadata stays blocked under every flag. */
@@ -18,3 +18,7 @@ export class UrlGuard extends Context.Service<UrlGuard, {
   /** Checks one resolved address of a host synchronously: null when allowed, else why not. Used on every connect. */
   readonly checkAddress: (host: string, address: string, purpose: UrlPurpose) => UrlBlocked | null
 }>()("gateway/ports/UrlGuard") {}
+
+/** Checks an address that is kept for later calls: a name that cannot be resolved now is resolved, and judged, by each of them. */
+export const checkKept = (guard: UrlGuard["Service"], url: string, purpose: UrlPurpose): Effect.Effect<void, UrlBlocked> =>
+  guard.check(url, purpose).pipe(Effect.asVoid, Effect.catchTag("UrlBlocked", (blocked) => blocked.reason === "unresolvable" ? Effect.void : Effect.fail(blocked)))

@@ -113,6 +113,28 @@ describe("a management call", () => {
     assert.strictEqual((yield* call("PUT", `/api/combos/${String(at(made.json, "id"))}`, { models: whole.models, description: "still changeable" })).status, 200)
   }))
 
+  it.effect("keeps an address whose name cannot be resolved now: each call resolves it; one that is forbidden is refused", () => Effect.gen(function*() {
+    const { call, dials } = yield* signedIn
+    dials.unresolved = new Set(["h.test"])
+    dials.blocked = new Set(["169.254.169.254"])
+    const node = { type: "openai-compatible", apiType: "chat", name: "N", prefix: "nn" }
+    const kept = (host: string) => [
+      ["POST", "/api/webhooks", { url: `https://${host}/x` }],
+      ["POST", "/api/provider-nodes", { ...node, baseUrl: `https://${host}/v1` }],
+      ["POST", "/api/providers", { provider: "openai", name: "c", apiKey: "sk-123456789", providerSpecificData: { baseUrl: `https://${host}/v1` } }],
+      ["POST", "/api/mcp/servers", { name: "srv", transport: "http", url: `https://${host}/mcp` }],
+      ["PUT", "/api/v1/agents/credentials", { providerId: "jules", apiKey: "hush-hush-hush", baseUrl: `https://${host}` }]
+    ] as const
+    for (const [method, path, body] of kept("169.254.169.254")) assert.strictEqual((yield* call(method, path, body)).status, 400, path)
+    for (const [method, path, body] of kept("h.test")) {
+      const reply = yield* call(method, path, body)
+      assert.oneOf(reply.status, [200, 201], `${path} ${reply.text}`)
+    }
+    const judge = (url: string) => Effect.map(call("POST", "/api/webhooks/validate-url", { url }), ({ json }) => json)
+    assert.deepStrictEqual(yield* judge("https://h.test/x"), { valid: true, warning: "The name cannot be resolved" })
+    assert.deepStrictEqual(yield* judge("https://169.254.169.254/x"), { valid: false, reason: "The target is a cloud metadata address" })
+  }))
+
   it.effect("takes times of a day and an hour that exist, and names the field of any other", () => Effect.gen(function*() {
     const { call } = yield* signedIn
     for (const path of ["/api/compliance/audit-log", "/api/usage/analytics", "/api/usage/call-logs", "/api/usage/call-logs/facets"]) {

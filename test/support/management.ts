@@ -127,6 +127,8 @@ export interface Dials {
   probe: (candidate: Candidate) => ProbeResult
   probed: Array<Candidate>
   blocked: ReadonlySet<string>
+  /** Host names that no resolver answers. */
+  unresolved: ReadonlySet<string>
 }
 
 export const probeOk: ProbeResult = {
@@ -136,7 +138,7 @@ export const probeOk: ProbeResult = {
 const dialsAtRest = (): Dials => ({
   ready: true, draining: false, migrated: true, stops: [],
   reconciliation: { started: 3, settled: 2, journaled: 1, stored: 1, live: 1, gap: 0, oldestPendingMs: 5, lastError: null },
-  probe: () => probeOk, probed: [], blocked: new Set()
+  probe: () => probeOk, probed: [], blocked: new Set(), unresolved: new Set()
 })
 
 /** Cheap and honest enough: the hash names its password only through the test's own secret. */
@@ -206,6 +208,8 @@ const doubles = (dials: Dials) => Layer.mergeAll(
   Layer.succeed(UrlGuard, {
     check: (url) => dials.blocked.has(new URL(url).hostname)
       ? Effect.fail(new UrlBlocked({ url, reason: "metadata", message: "The target is a cloud metadata address" }))
+      : dials.unresolved.has(new URL(url).hostname)
+      ? Effect.fail(new UrlBlocked({ url, reason: "unresolvable", message: "The name cannot be resolved" }))
       : Effect.succeed(["192.0.2.1"]),
     checkAddress: () => null
   })

@@ -81,7 +81,7 @@ export const Form = ({ onClose, onMade, webhook }: { readonly webhook: Webhook |
           <TextField label="Token of the bot" type="password" value={botToken} onChange={setToken} hint={webhook === null ? undefined : "Empty keeps the stored one"} wrong={wrongWith(error, "metadata")} />
         </>
       ) : <TextField label="URL" value={url} onChange={setUrl} required placeholder="https://" wrong={wrongWith(error, "url")} />}
-      <div aria-live="polite">{judged === undefined ? null : <p className="wrap"><Status tone={judged.valid ? "ok" : "bad"} word={judged.valid ? "The address may be used" : "The address is refused"} />{judged.reason === undefined ? null : <span className="small"> {judged.reason}</span>}</p>}</div>
+      <div aria-live="polite">{judged === undefined ? null : <p className="wrap"><Status tone={judged.valid ? "ok" : "bad"} word={judged.valid ? "The address may be used" : "The address is refused"} />{judged.reason === undefined && judged.warning === undefined ? null : <span className="small"> {judged.reason ?? judged.warning}</span>}</p>}</div>
       <TextField label="Description" value={description} onChange={setDescription} wrong={wrongWith(error, "description")} />
       <fieldset className="stack-tight" style={{ border: 0, padding: 0, margin: 0 }}>
         <legend className="label">When</legend>

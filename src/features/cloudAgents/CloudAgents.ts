@@ -7,7 +7,7 @@ import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { DocumentStore } from "#actors/ports/Stores.ts"
-import { UrlGuard } from "#actors/ports/UrlGuard.ts"
+import { checkKept, UrlGuard } from "#actors/ports/UrlGuard.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import * as ControlCalls from "#src/platform/upstream/egress/ControlCalls.ts"
 import * as AgentCalls from "./AgentCalls.ts"
@@ -166,7 +166,7 @@ export const make = Effect.gen(function*() {
 
   const put = Effect.fn("CloudAgents.put")(function*(id: AgentId, apiKey: string, baseUrl: string | null) {
     if (baseUrl !== null && /[?#]/.test(baseUrl)) return yield* Effect.fail(Refusal.invalidField("baseUrl", "Expected an address without a query and a fragment: paths are put behind it"))
-    if (baseUrl !== null) yield* Effect.mapError(guard.check(baseUrl, "provider"), ({ message }) => Refusal.invalidField("baseUrl", message))
+    if (baseUrl !== null) yield* Effect.mapError(checkKept(guard, baseUrl, "provider"), ({ message }) => Refusal.invalidField("baseUrl", message))
     yield* documents.put(SECRET_KIND, keyOf(id), JSON.stringify({ apiKey, baseUrl }))
   })
 

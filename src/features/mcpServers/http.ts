@@ -5,7 +5,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { RecordLocks } from "#actors/ports/RecordLocks.ts"
-import { UrlGuard } from "#actors/ports/UrlGuard.ts"
+import { checkKept, UrlGuard } from "#actors/ports/UrlGuard.ts"
 import { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { McpAddress, type McpServer, type McpTransport } from "./ports/McpServer.ts"
@@ -95,7 +95,7 @@ export const layer = HttpApiBuilder.group(Surface.make(McpServersGroup), "mcpSer
     const unknown = (fields.scopes ?? []).findIndex((scope) => !Scopes.toolScopes.some((known) => known === scope))
     if (unknown >= 0) return yield* Effect.fail(Refusal.invalidField(`scopes.${unknown}`, "Expected a scope of tools; GET /api/mcp/tools names them"))
     const address = yield* addressOf(transport, fields, before)
-    if (Addresses.isHttp(address)) yield* Effect.mapError(guard.check(address.url, "provider"), ({ message }) => Refusal.invalidField("url", message))
+    if (Addresses.isHttp(address)) yield* Effect.mapError(checkKept(guard, address.url, "provider"), ({ message }) => Refusal.invalidField("url", message))
     return address
   })
 

@@ -8,7 +8,7 @@ import * as Redacted from "effect/Redacted"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { KeyStore, ProxyStore } from "#actors/ports/Stores.ts"
-import { UrlGuard } from "#actors/ports/UrlGuard.ts"
+import { checkKept, UrlGuard } from "#actors/ports/UrlGuard.ts"
 import type { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Proxy, ProxyAssignment, ProxyScope } from "#schemas/egress/Proxy.ts"
@@ -80,13 +80,8 @@ const make = Effect.gen(function*() {
         }
       }
     }
-    // A name that cannot be resolved now is asked for again by each connection.
-    return yield* guard.check(originOf(proxy), "proxy").pipe(
-      Effect.asVoid,
-      Effect.catchTag("UrlBlocked", (blocked) => blocked.reason === "unresolvable" ? Effect.void : Effect.fail(
-        Refusal.badRequest(blocked.message, { code: "url_blocked", details: [{ field: "host", message: blocked.message }] })
-      ))
-    )
+    return yield* Effect.mapError(checkKept(guard, originOf(proxy), "proxy"), ({ message }) =>
+      Refusal.badRequest(message, { code: "url_blocked", details: [{ field: "host", message }] }))
   })
 
   const hostOf = (given: string): Done<string> => {

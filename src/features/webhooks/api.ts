@@ -76,7 +76,8 @@ export const WebhooksGroup = HttpApiGroup.make("webhooks").add(
     .annotate(Access, writes).annotate(OpenApi.Summary, "Add a webhook; without a secret one is generated"),
   HttpApiEndpoint.post("validateUrl", "/api/webhooks/validate-url", {
     payload: Schema.Struct({ url: Schema.String.check(Schema.isMaxLength(10_000)) }),
-    success: Schema.Struct({ valid: Schema.Boolean, reason: Schema.optionalKey(Schema.String) })
+    /** `warning`: nothing forbids the URL, and its name cannot be resolved now. */
+    success: Schema.Struct({ valid: Schema.Boolean, reason: Schema.optionalKey(Schema.String), warning: Schema.optionalKey(Schema.String) })
   }).annotate(Access, writes).annotate(OpenApi.Summary, "Whether a URL may be used, without calling it"),
   HttpApiEndpoint.get("get", "/api/webhooks/:id", { params, success: One })
     .annotate(Access, reads).annotate(OpenApi.Summary, "One webhook with its secret"),

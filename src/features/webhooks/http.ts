@@ -5,7 +5,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Redacted from "effect/Redacted"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { RecordLocks } from "#actors/ports/RecordLocks.ts"
-import { UrlGuard } from "#actors/ports/UrlGuard.ts"
+import { checkKept, UrlGuard } from "#actors/ports/UrlGuard.ts"
 import { Webhooks, WebhookStore } from "#actors/webhook/WebhookQueue.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { isKnownEvent, type NewWebhook, type WebhookChange, type WebhookView, WebhooksGroup } from "./api.ts"
@@ -76,7 +76,7 @@ export const layer = HttpApiBuilder.group(Surface.make(WebhooksGroup), "webhooks
   const now = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
   const find = (id: string) => Effect.flatMap(store.get(id), (webhook) => webhook === null ? missing : Effect.succeed(webhook))
 
-  const checkUrl = (field: string, url: string) => Effect.mapError(guard.check(url, "webhook"), ({ message }) => Refusal.invalidField(field, message))
+  const checkUrl = (field: string, url: string) => Effect.mapError(checkKept(guard, url, "webhook"), ({ message }) => Refusal.invalidField(field, message))
 
   /** The address of its kind, before anything is stored. */
   const check = Effect.fnUntraced(function*({ kind, metadata, url }: Address) {
@@ -191,7 +191,7 @@ export const layer = HttpApiBuilder.group(Surface.make(WebhooksGroup), "webhooks
     list: () => answer(Effect.map(store.list, (all) => ({ webhooks: all.map((webhook) => viewOf(webhook, true)) }))),
     create: ({ payload }) => answer(create(payload)),
     validateUrl: ({ payload }) => Effect.match(guard.check(payload.url, "webhook"), {
-      onFailure: ({ message }) => ({ valid: false, reason: message }),
+      onFailure: ({ message, reason }) => reason === "unresolvable" ? { valid: true, warning: message } : { valid: false, reason: message },
       onSuccess: () => ({ valid: true })
     }),
     get: ({ params }) => answer(Effect.map(find(params.id), (webhook) => ({ webhook: viewOf(webhook, false) }))),

@@ -18,7 +18,7 @@ const openai: Candidate = { provider: "openai", authType: "apikey", credential: 
 const list = JSON.stringify({ object: "list", data: [{ id: "gpt-x" }, { id: "gpt-y", name: "Y" }] })
 
 /** Runs one probe against an upstream that answers from a script; every call is noted. */
-const probe = (candidate: Candidate, answer: (request: UpstreamRequest) => Scripted, blocked = false) => Effect.gen(function*() {
+const probe = (candidate: Candidate, answer: (request: UpstreamRequest) => Scripted, blocked: UrlBlocked["reason"] | null = null) => Effect.gen(function*() {
   const calls: Array<UpstreamRequest> = []
   const layer = UpstreamProviderProbe.layer.pipe(Layer.provide(Layer.mergeAll(
     Layer.succeed(Upstream, {
@@ -40,7 +40,7 @@ const probe = (candidate: Candidate, answer: (request: UpstreamRequest) => Scrip
     }),
     Layer.succeed(Flags, { isOn: () => false, value: () => "false", source: () => "default" }),
     Layer.succeed(UrlGuard, {
-      check: (url) => blocked ? Effect.fail(new UrlBlocked({ url, reason: "private", message: "private range" })) : Effect.succeed([]),
+      check: (url) => blocked === null ? Effect.succeed([]) : Effect.fail(new UrlBlocked({ url, reason: blocked, message: blocked })),
       checkAddress: () => null
     }),
     Layer.succeed(Configuration, {
@@ -112,8 +112,10 @@ describe("probing", () => {
       _tag: "UpstreamFailure", reason: "connect-refused", phase: "connect", source: "upstream", retry: "safe", message: "connection refused"
     }))
     assert.deepInclude(refused.result.diagnosis, { type: "network_error", code: "connect-refused" })
-    const blocked = yield* probe(openai, () => ({ status: 200, body: list }), true)
+    const blocked = yield* probe(openai, () => ({ status: 200, body: list }), "private")
     assert.deepStrictEqual([blocked.result.blocked, blocked.result.valid, blocked.calls.length], [true, false, 0])
+    const unknown = yield* probe(openai, () => ({ status: 200, body: list }), "unresolvable")
+    assert.deepStrictEqual([unknown.result.blocked, unknown.result.valid, unknown.result.diagnosis?.type, unknown.calls.length], [false, false, "network_error", 0], "a name without an address is not forbidden")
   }))
 
   it.effect("an upstream that repeats the key does not make us repeat it", () => Effect.gen(function*() {
@@ -133,7 +135,7 @@ describe("probing", () => {
   }))
 
   it.effect("the built-in simulator is asked without the guard", () => Effect.gen(function*() {
-    const { calls, result } = yield* probe({ provider: "sim", authType: "none", credential: null, providerSpecificData: {} }, () => ({ status: 200, body: list }), true)
+    const { calls, result } = yield* probe({ provider: "sim", authType: "none", credential: null, providerSpecificData: {} }, () => ({ status: 200, body: list }), "private")
     assert.strictEqual(result.valid, true)
     assert.strictEqual(calls[0]?.origin, "http://127.0.0.1:1")
   }))

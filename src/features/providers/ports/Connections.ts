@@ -9,7 +9,7 @@ import type * as Schema from "effect/Schema"
 import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
-import { UrlGuard } from "#actors/ports/UrlGuard.ts"
+import { checkKept, UrlGuard } from "#actors/ports/UrlGuard.ts"
 import * as Acting from "#src/features/providers/acting.ts"
 import type { ManagementCall } from "#schemas/api/Management.ts"
 import type { ConnectionChange } from "#src/features/providers/api.ts"
@@ -92,7 +92,7 @@ export const make = Effect.gen(function*() {
     Effect.flatMap(store.get(id), (connection) => connection === null ? missing : Effect.succeed(connection))
 
   const checkUrl = (url: string, field: string): Done<void> => Effect.asVoid(
-    Effect.catchTag(guard.check(url, "provider"), "UrlBlocked", (blocked) =>
+    Effect.catchTag(checkKept(guard, url, "provider"), "UrlBlocked", (blocked) =>
       Effect.andThen(
         audit.note({ action: "provider.validation.ssrf_blocked", resourceType: "provider", status: "blocked", details: { reason: blocked.reason } }),
         Effect.fail(Refusal.badRequest(blocked.message, { code: "url_blocked", details: [{ field, message: blocked.message }] }))

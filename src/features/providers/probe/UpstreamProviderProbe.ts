@@ -67,7 +67,7 @@ export const make = Effect.gen(function*() {
     if (!isOwn(origin)) {
       const blocked = yield* Effect.match(guard.check(origin, "provider"), { onSuccess: () => null, onFailure: (error) => error })
       if (blocked !== null) {
-        return refused({ type: "network_error", source: "validation", code: blocked.reason, message: blocked.message }, null, null, true)
+        return refused({ type: "network_error", source: "validation", code: blocked.reason, message: blocked.message }, null, null, blocked.reason !== "unresolvable")
       }
     }
     return yield* Effect.match(send(call, candidate), {
