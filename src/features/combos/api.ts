@@ -169,6 +169,8 @@ const Defaults = Schema.Struct({
 })
 export interface Defaults extends Schema.Schema.Type<typeof Defaults> {}
 
+const DefaultsView = Schema.Struct({ comboDefaults: ComboConfig, providerOverrides: Schema.Record(Schema.String, ComboConfig) })
+
 const id = { id: Schema.String }
 const path = "/api/combos"
 const comboName = { combo: opt(text(1, 100)) }
@@ -226,10 +228,9 @@ export const CombosGroup = HttpApiGroup.make("combos").add(
     .annotate(Access, writes).annotate(OpenApi.Summary, "Change the given fields; references follow a new name"),
   HttpApiEndpoint.delete("remove", `${path}/:id`, { params: id, success: Success })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Delete a combo and its mappings"),
-  HttpApiEndpoint.patch("defaults", "/api/settings/combo-defaults", {
-    payload: Defaults,
-    success: Schema.Struct({ comboDefaults: ComboConfig, providerOverrides: Schema.Record(Schema.String, ComboConfig) })
-  }).annotate(Access, writes).annotate(OpenApi.Summary, "Configuration of every combo, and of one provider's targets")
+  HttpApiEndpoint.get("readDefaults", "/api/settings/combo-defaults", { success: DefaultsView })
+    .annotate(Access, reads).annotate(OpenApi.Summary, "Configuration of every combo, and of one provider's targets"),
+  HttpApiEndpoint.patch("defaults", "/api/settings/combo-defaults", { payload: Defaults, success: DefaultsView }).annotate(Access, writes).annotate(OpenApi.Summary, "Replace a layer; null takes it away")
 ).annotateMerge(OpenApi.annotations({ title: "Combos", description: "Named routing plans of several targets." }))
 
 const mapping = {

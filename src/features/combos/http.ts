@@ -110,6 +110,7 @@ export const layer = HttpApiBuilder.group(Surface.make(CombosGroup), "combos", E
     get: ({ params }) => answer(combos.get(params.id)),
     update: ({ params, payload }) => answer(combos.change(params.id, payload)),
     remove: ({ params }) => answer(Effect.as(combos.remove(params.id), success)),
+    readDefaults: () => Effect.sync(layers),
     defaults: ({ payload }) => answer(changeDefaults(payload))
   })
 }))

@@ -203,6 +203,7 @@ describe("combos", () => {
     const reply = yield* patch("/api/settings/combo-defaults", { comboDefaults: { maxRetries: 4 }, providerOverrides: { openai: { retryDelayMs: 1 } } })
     assert.deepStrictEqual(reply.json, { comboDefaults: { maxRetries: 4 }, providerOverrides: { openai: { retryDelayMs: 1 } } })
     assert.deepStrictEqual(at((yield* get("/api/settings")).json, "comboDefaults"), { maxRetries: 4 })
+    assert.deepStrictEqual((yield* get("/api/settings/combo-defaults")).json, reply.json)
     assert.strictEqual((yield* patch("/api/settings/combo-defaults", {})).status, 400)
     assert.strictEqual((yield* patch("/api/settings/combo-defaults", { comboDefaults: { maxRetries: 11 } })).status, 400)
     assert.deepStrictEqual(at((yield* patch("/api/settings/combo-defaults", { comboDefaults: null })).json, "comboDefaults"), {})
