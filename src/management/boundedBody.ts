@@ -4,15 +4,14 @@ import * as Effect from "effect/Effect"
 import * as HttpIncomingMessage from "effect/http/HttpIncomingMessage"
 import type * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import type { Input } from "#src/management/input.ts"
 import * as Render from "#src/management/render.ts"
 import * as ContentCoding from "#src/platform/server/contentCoding.ts"
 
 const isJson = (contentType: string | undefined): boolean =>
   contentType === undefined || (contentType.split(";")[0] as string).trim().toLowerCase() === "application/json"
 
-/** The request with its body read once, bounded in bytes and depth. */
-export const boundedBody = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, input: Input) {
+/** The text of a request's body, bounded in bytes and depth. */
+export const boundedBody = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
   if (Number(request.headers["content-length"] ?? "0") > Render.BODY_MAX) return yield* Effect.fail(Refusal.payloadTooLarge(Render.BODY_MAX))
   if (!isJson(request.headers["content-type"])) return yield* Effect.fail(Refusal.unsupportedMediaType())
   const coded = request.headers["content-encoding"]
@@ -23,5 +22,9 @@ export const boundedBody = Effect.fnUntraced(function*(request: HttpServerReques
   if (Render.isTooDeep(text)) {
     return yield* Effect.fail(Refusal.invalidField("body", `Nested deeper than ${Render.DEPTH_MAX} levels`))
   }
-  return Object.create(request, { text: { value: Effect.succeed(input.body(text)) } }) as HttpServerRequest.HttpServerRequest
+  return text
 }, Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(Render.BODY_MAX)))
+
+/** The request with this text as its body. */
+export const withBody = (request: HttpServerRequest.HttpServerRequest, text: string): HttpServerRequest.HttpServerRequest =>
+  Object.create(request, { text: { value: Effect.succeed(text) } }) as HttpServerRequest.HttpServerRequest

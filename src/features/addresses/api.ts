@@ -3,6 +3,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, governs, reads } from "#schemas/api/Access.ts"
+import { SentBack, sentBack } from "#schemas/api/SentBack.ts"
 import { integer, listOf, text } from "#schemas/api/fields.ts"
 import * as AddressFilter from "#schemas/AddressFilter.ts"
 
@@ -48,5 +49,5 @@ export const AddressesGroup = HttpApiGroup.make("addresses").add(
   HttpApiEndpoint.get("get", path, { success: AddressFilterView })
     .annotate(Access, reads).annotate(OpenApi.Summary, "The lists of addresses, and the bans that are not over"),
   HttpApiEndpoint.put("put", path, { payload: AddressFilterChange, success: AddressFilterView })
-    .annotate(Access, governs).annotate(OpenApi.Summary, "Change what is given; a change that would refuse its own caller is not made")
+    .annotate(SentBack, sentBack({ moves: ["tempBans"] })).annotate(Access, governs).annotate(OpenApi.Summary, "Change what is given; a change that would refuse its own caller is not made")
 ).annotateMerge(OpenApi.annotations({ title: "Addresses", description: "By which addresses the gateway may be used." }))

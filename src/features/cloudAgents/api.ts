@@ -4,6 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, grants, reads, writes } from "#schemas/api/Access.ts"
+import { SentBack, sentBack } from "#schemas/api/SentBack.ts"
 import { queryInteger, Success, text } from "#schemas/api/fields.ts"
 import { AgentId, CloudTask, TaskStatus } from "./ports/CloudTask.ts"
 
@@ -41,6 +42,7 @@ const Credential = Schema.Struct({
 })
 export type CredentialView = typeof Credential.Type
 
+/** `apiKey`: as the list shows it, it stays. */
 export const CredentialChange = Schema.Struct({ providerId: AgentId, apiKey: text(1, 4_000), baseUrl: opt(Schema.NullOr(text(1, 2_000))) })
 export interface CredentialChange extends Schema.Schema.Type<typeof CredentialChange> {}
 
@@ -68,7 +70,7 @@ export const CloudAgentsGroup = HttpApiGroup.make("cloudAgents").add(
   HttpApiEndpoint.get("credentials", `${path}/credentials`, { success: Schema.Struct({ credentials: Schema.Array(Credential) }) })
     .annotate(Access, reads).annotate(OpenApi.Summary, "Cloud agents and whether each has a credential, masked"),
   HttpApiEndpoint.put("putCredential", `${path}/credentials`, { payload: CredentialChange, success: Credential })
-    .annotate(Access, grants).annotate(OpenApi.Summary, "Store the API key of an agent, sealed"),
+    .annotate(SentBack, sentBack({ by: ["providerId"] })).annotate(Access, grants).annotate(OpenApi.Summary, "Store the API key of an agent, sealed"),
   HttpApiEndpoint.delete("removeCredential", `${path}/credentials`, { query: { providerId: AgentId }, success: Success })
     .annotate(Access, grants).annotate(OpenApi.Summary, "Remove the API key of an agent")
 ).annotateMerge(OpenApi.annotations({ title: "Cloud agents", description: "Tasks for coding agents that run at their vendors." }))

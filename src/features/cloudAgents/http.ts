@@ -4,6 +4,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
+import * as StoredCredentials from "#src/management/ownership/storedCredentials.ts"
 import * as Surface from "#src/management/Surface.ts"
 import type { Access } from "./AgentCalls.ts"
 import { agents } from "./agents/all.ts"
@@ -69,7 +70,13 @@ export const layer = HttpApiBuilder.group(Surface.make(CloudAgentsGroup), "cloud
     remove: ({ params }) => answer(remove(params.id)),
     credentials: () => answer(Effect.map(Effect.forEach(AgentId.literals, credentialOf), (credentials) => ({ credentials }))),
     putCredential: ({ payload: { apiKey, baseUrl, providerId } }) => answer(Effect.gen(function*() {
-      yield* desk.put(providerId, apiKey, baseUrl ?? null)
+      const stored = yield* desk.accessOf(providerId)
+      const keeps = stored !== null && apiKey === masked(stored.apiKey)
+      if (keeps) {
+        const [from, to] = [stored.baseUrl, baseUrl ?? agents[providerId].baseUrl].map(StoredCredentials.originOf) as [string | null, string | null]
+        yield* StoredCredentials.refuseMove({ field: "baseUrl", from, to })
+      }
+      yield* desk.put(providerId, keeps ? stored.apiKey : apiKey, baseUrl ?? null)
       yield* noteCredential("cloud_agent.credential_stored", providerId)
       return yield* credentialOf(providerId)
     })),

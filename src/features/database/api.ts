@@ -3,6 +3,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, governs } from "#schemas/api/Access.ts"
+import { SentBack, sentBack } from "#schemas/api/SentBack.ts"
 import { Document, integer, partial } from "#schemas/api/fields.ts"
 import { DAYS_MAX, Frequency, KEEP_MAX, RING_MAX, USAGE_DAYS_MIN } from "#schemas/upkeep/DatabaseSettings.ts"
 
@@ -87,7 +88,7 @@ export const DatabaseGroup = HttpApiGroup.make("database").add(
   HttpApiEndpoint.get("get", path, { success: DatabaseView })
     .annotate(Access, governs).annotate(OpenApi.Summary, "Logs, scheduled backups and retention"),
   HttpApiEndpoint.patch("patch", path, { payload: DatabaseChange, success: DatabaseView })
-    .annotate(Access, governs).annotate(OpenApi.Summary, "Change the given fields"),
+    .annotate(SentBack, sentBack({ moves: ["schedule"] })).annotate(Access, governs).annotate(OpenApi.Summary, "Change the given fields"),
   HttpApiEndpoint.post("refreshStatistics", `${path}/refresh-stats`, { success: Schema.Struct({ success: Schema.Literal(true), ...Sizes.fields }) })
     .annotate(Access, governs).annotate(OpenApi.Summary, "Let the database count its tables anew, for its plans of queries"),
   HttpApiEndpoint.post("vacuum", `${path}/vacuum`, {

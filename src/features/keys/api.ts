@@ -6,6 +6,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { ApiKeyPolicy } from "#schemas/records/ApiKey.ts"
 import { Owner } from "#schemas/FileOwned.ts"
 import { Access, grants, reads, writes } from "#schemas/api/Access.ts"
+import { SentBack, sentBack } from "#schemas/api/SentBack.ts"
 import { amount, clearable, integer, isoTime, listOf, Message, queryInteger, text } from "#schemas/api/fields.ts"
 
 const opt = Schema.optionalKey
@@ -103,7 +104,7 @@ export const KeysGroup = HttpApiGroup.make("keys").add(
     params: id,
     payload: Schema.Struct({ name: opt(text(1, 200)), key: opt(OwnKey), ...PolicyInput.fields }),
     success: Schema.Record(Schema.String, Schema.Json)
-  }).annotate(Access, grants).annotate(OpenApi.Summary, "Change fields; the reply is `message` and the changed fields"),
+  }).annotate(SentBack, sentBack({ moves: ["lastUsedAt"] })).annotate(Access, grants).annotate(OpenApi.Summary, "Change fields; the reply is `message` and the changed fields"),
   HttpApiEndpoint.delete("remove", "/api/keys/:id", { params: id, success: Message })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Delete a key; it is dead at once"),
   HttpApiEndpoint.get("reveal", "/api/keys/:id/reveal", { params: id, success: Schema.Struct({ key: Schema.String }) })

@@ -3,6 +3,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
+import { SentBack, sentBack } from "#schemas/api/SentBack.ts"
 import { amount, Success, text } from "#schemas/api/fields.ts"
 import { ResetInterval, ResetTime, TokenLimit } from "#schemas/records/Limits.ts"
 
@@ -68,7 +69,7 @@ export const BudgetsGroup = HttpApiGroup.make("budgets").add(
   HttpApiEndpoint.post("put", "/api/usage/budget", {
     payload: BudgetInput,
     success: Schema.Struct({ success: Schema.Literal(true), apiKeyId: Schema.String, budget: Schema.Struct(terms) })
-  }).annotate(Access, writes).annotate(OpenApi.Summary, "Set or change a key's budget; at least one limit above 0"),
+  }).annotate(SentBack, sentBack({ by: ["apiKeyId"], asked: ["apiKeyId"], moves: ["totalCostToday", "totalCostMonth", "totalCostPeriod", "activeLimitUsd", "nextResetAt", "periodStartAt", "budgetCheck"] })).annotate(Access, writes).annotate(OpenApi.Summary, "Set or change a key's budget; at least one limit above 0"),
   HttpApiEndpoint.delete("remove", "/api/usage/budget", { query: { apiKeyId: keyId }, success: Success })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Take a key's budget away")
 ).annotateMerge(OpenApi.annotations({ title: "Budgets", description: "What keys may cost. Every limit above 0 is enforced over its own period." }))
@@ -120,7 +121,7 @@ export const TokenLimitsGroup = HttpApiGroup.make("tokenLimits").add(
       /** Nothing is known by the limit's name: it counts nothing until there is. */
       warning: opt(Schema.String)
     })
-  }).annotate(Access, writes).annotate(OpenApi.Summary, "Create a token limit, or change the one of this id"),
+  }).annotate(SentBack, sentBack({ by: ["id"], asked: ["apiKeyId"], moves: ["tokensUsed", "remaining", "percentUsed", "reserved", "unsettled", "windowStart", "periodStartAt", "nextResetAt"] })).annotate(Access, writes).annotate(OpenApi.Summary, "Create a token limit, or change the one of this id"),
   HttpApiEndpoint.delete("remove", path, { query: { id: text(1, 200) }, success: Success })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Delete a token limit")
 ).annotateMerge(OpenApi.annotations({ title: "Token limits", description: "Tokens that keys may use at a model, a provider or anywhere; the most restrictive limit wins." }))

@@ -4,6 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
+import { SentBack, sentBack } from "#schemas/api/SentBack.ts"
 import { clearable, Document, integer, listOf, Success, text } from "#schemas/api/fields.ts"
 import { McpServerAccess, McpTransport } from "./ports/McpServer.ts"
 import { serverName } from "./toolNames.ts"
@@ -98,7 +99,7 @@ export const McpServersGroup = HttpApiGroup.make("mcpServers").add(
   HttpApiEndpoint.get("get", "/api/mcp/servers/:id", { params, success: One })
     .annotate(Access, reads).annotate(OpenApi.Summary, "One MCP server"),
   HttpApiEndpoint.patch("update", "/api/mcp/servers/:id", { params, payload: McpServerChange, success: One })
-    .annotate(Access, writes).annotate(OpenApi.Summary, "Change an MCP server; a value [redacted] keeps what is stored"),
+    .annotate(SentBack, sentBack({ moves: ["state"] })).annotate(Access, writes).annotate(OpenApi.Summary, "Change an MCP server; a value [redacted] keeps what is stored"),
   HttpApiEndpoint.delete("remove", "/api/mcp/servers/:id", { params, success: Success })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Remove an MCP server and end its session or program"),
   HttpApiEndpoint.post("refresh", "/api/mcp/servers/:id/refresh", { params, success: One })

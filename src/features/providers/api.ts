@@ -7,6 +7,7 @@ import { AuthType, Connection, TestStatus } from "#schemas/records/Connection.ts
 import { Owner } from "#schemas/FileOwned.ts"
 import { ParamFilters } from "#schemas/words/ParamFilters.ts"
 import { Access, administers, reads } from "#schemas/api/Access.ts"
+import { SentBack, sentBack } from "#schemas/api/SentBack.ts"
 import { clearable, Document, integer, isoTime, listOf, Message, partial, text } from "#schemas/api/fields.ts"
 
 const opt = Schema.optionalKey
@@ -209,7 +210,7 @@ export const ProvidersGroup = HttpApiGroup.make("providers").add(
   HttpApiEndpoint.get("get", "/api/providers/:id", { params: id, success: one })
     .annotate(Access, reads).annotate(OpenApi.Summary, "One connection"),
   HttpApiEndpoint.put("update", "/api/providers/:id", { params: id, payload: ConnectionChange, success: one })
-    .annotate(Access, administers).annotate(OpenApi.Summary, "Change a connection"),
+    .annotate(SentBack, sentBack({ moves: ["expiresAt", "tokenExpiresAt", "expiresIn", "lastHealthCheckAt", "backoffLevel", "bannedSignals", "consecutiveUseCount", "updatedAt"] })).annotate(Access, administers).annotate(OpenApi.Summary, "Change a connection"),
   HttpApiEndpoint.delete("remove", "/api/providers/:id", { params: id, success: Message })
     .annotate(Access, administers).annotate(OpenApi.Summary, "Delete a connection and its credential"),
   HttpApiEndpoint.post("test", "/api/providers/:id/test", { params: id, success: TestResult })

@@ -4,6 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
+import { SentBack, sentBack } from "#schemas/api/SentBack.ts"
 import { clearable, integer, listOf, queryInteger, Success, text } from "#schemas/api/fields.ts"
 import { Proxy, ProxyFamily, ProxyScope, ProxyType } from "#schemas/egress/Proxy.ts"
 
@@ -103,7 +104,7 @@ export const ProxiesGroup = HttpApiGroup.make("proxies").add(
   HttpApiEndpoint.post("create", "/api/v1/management/proxies", { payload: NewProxy, success: ProxyView.pipe(HttpApiSchema.status(201)) })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Add a proxy; nothing leaves by it until it is assigned"),
   HttpApiEndpoint.patch("update", "/api/v1/management/proxies", { payload: ProxyChange, success: ProxyView })
-    .annotate(Access, writes).annotate(OpenApi.Summary, "Change the proxy that id names; a credential [redacted] keeps what is stored"),
+    .annotate(SentBack, sentBack({ by: ["id"], asked: ["id"] })).annotate(Access, writes).annotate(OpenApi.Summary, "Change the proxy that id names; a credential [redacted] keeps what is stored"),
   HttpApiEndpoint.delete("remove", "/api/v1/management/proxies", { query: { id, force: opt(flag) }, success: Success })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Remove a proxy; 409 while something is assigned to it, unless force=1 removes that, too"),
   HttpApiEndpoint.get("assignments", "/api/v1/management/proxies/assignments", {
@@ -112,7 +113,7 @@ export const ProxiesGroup = HttpApiGroup.make("proxies").add(
   }).annotate(Access, reads).annotate(OpenApi.Summary, "What is assigned; with resolve_connection_id what the connection's calls leave by"),
   HttpApiEndpoint.put("assign", "/api/v1/management/proxies/assignments", {
     payload: AssignmentInput, success: Schema.Struct({ ...Success.fields, assignment: Schema.NullOr(AssignmentView) })
-  }).annotate(Access, writes).annotate(OpenApi.Summary, "Assign a proxy; without proxyId remove the assignment"),
+  }).annotate(SentBack, sentBack({ by: ["scope", "scopeId"] })).annotate(Access, writes).annotate(OpenApi.Summary, "Assign a proxy; without proxyId remove the assignment"),
   HttpApiEndpoint.put("bulkAssign", "/api/v1/management/proxies/bulk-assign", {
     payload: BulkInput,
     success: Schema.Struct({

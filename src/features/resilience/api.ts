@@ -3,6 +3,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, administers, governs, reads, writes } from "#schemas/api/Access.ts"
+import { SentBack, sentBack } from "#schemas/api/SentBack.ts"
 import { integer, listOf, text } from "#schemas/api/fields.ts"
 import { Breaker } from "./ports/breakerRows.ts"
 import { ConcurrencyLimits, ResilienceChange } from "#schemas/records/ResilienceSettings.ts"
@@ -81,7 +82,7 @@ export const ResilienceGroup = HttpApiGroup.make("resilience").add(
   HttpApiEndpoint.get("get", "/api/resilience", { success: view })
     .annotate(Access, reads).annotate(OpenApi.Summary, "Every section with its effective values; the state of the breakers"),
   HttpApiEndpoint.patch("patch", "/api/resilience", { payload: ResilienceChange, success: Schema.Struct({ ok, ...sections }) })
-    .annotate(Access, writes).annotate(OpenApi.Summary, "Merge at least one section"),
+    .annotate(SentBack, sentBack({ moves: ["breakers"] })).annotate(Access, writes).annotate(OpenApi.Summary, "Merge at least one section"),
   HttpApiEndpoint.post("reset", "/api/resilience/reset", {
     /** Without a provider every breaker is closed. */
     payload: [Schema.Struct({ provider: opt(text(1, 200)) }), Schema.Null],
@@ -116,7 +117,7 @@ export const ResilienceGroup = HttpApiGroup.make("resilience").add(
     query: { action: opt(text(1, 60)) },
     payload: [ConcurrencyChange, Schema.Null],
     success: Schema.Union([Schema.Struct({ ok, action: Schema.String }), Schema.Struct({ ok, ...limits })])
-  }).annotate(Access, governs).annotate(OpenApi.Summary, "Set caps (0 = none), or ?action=reset-semaphores"),
+  }).annotate(SentBack, sentBack({ moves: ["timestamp", "rateLimits", "semaphores", "inFlight"] })).annotate(Access, governs).annotate(OpenApi.Summary, "Set caps (0 = none), or ?action=reset-semaphores"),
   HttpApiEndpoint.get("sessions", "/api/sessions", {
     success: Schema.Struct({
       count: Schema.Int,

@@ -3,6 +3,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
+import { SentBack, sentBack } from "#schemas/api/SentBack.ts"
 import { Document, partial } from "#schemas/api/fields.ts"
 import { BackgroundDegradationSettings, TaskModelMap, TaskRoutingSettings, tasks } from "#schemas/words/TaskRouting.ts"
 import { reasons } from "#src/routing/tasks/background.ts"
@@ -49,13 +50,13 @@ export const TaskRoutingGroup = HttpApiGroup.make("taskRouting").add(
   HttpApiEndpoint.get("get", taskRouting, { success: TaskRoutingView })
     .annotate(Access, reads).annotate(OpenApi.Summary, "Models by kinds of tasks, and what this node counted"),
   HttpApiEndpoint.put("put", taskRouting, { payload: TaskRoutingChange, success: TaskRoutingView })
-    .annotate(Access, writes).annotate(OpenApi.Summary, "Change the given fields of task routing"),
+    .annotate(SentBack, sentBack({ moves: ["stats"] })).annotate(Access, writes).annotate(OpenApi.Summary, "Change the given fields of task routing"),
   HttpApiEndpoint.post("act", taskRouting, { payload: Schema.Union([ResetStats, Detect]), success: Schema.Union([TaskRoutingView, Detected]) })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Reset the counts of this node, or say of which kind a request is"),
   HttpApiEndpoint.get("getBackground", backgroundDegradation, { success: BackgroundView })
     .annotate(Access, reads).annotate(OpenApi.Summary, "Cheaper models for requests in the background, and what this node counted"),
   HttpApiEndpoint.put("putBackground", backgroundDegradation, { payload: BackgroundDegradationChange, success: BackgroundView })
-    .annotate(Access, writes).annotate(OpenApi.Summary, "Change the given fields of background degradation"),
+    .annotate(SentBack, sentBack({ moves: ["stats"] })).annotate(Access, writes).annotate(OpenApi.Summary, "Change the given fields of background degradation"),
   HttpApiEndpoint.post("actBackground", backgroundDegradation, { payload: ResetStats, success: BackgroundView })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Reset the counts of this node")
 ).annotateMerge(OpenApi.annotations({ title: "Task routing", description: "Which models serve which kinds of tasks." }))

@@ -4,6 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
+import { SentBack, sentBack } from "#schemas/api/SentBack.ts"
 import { clearable, Document, listOf, Success, text } from "#schemas/api/fields.ts"
 import { Owner } from "#schemas/FileOwned.ts"
 import { eventTypes, WebhookDelivery, WebhookKind } from "#schemas/records/Webhook.ts"
@@ -53,6 +54,7 @@ export type NewWebhook = typeof NewWebhook.Type
 export const WebhookChange = Schema.Struct({
   url: Schema.optionalKey(url),
   events: Schema.optionalKey(events),
+  /** As the list shows it, it stays. */
   secret: Schema.optionalKey(secret),
   description: clearable(text(0, 1_000)),
   enabled: Schema.optionalKey(onOff),
@@ -82,7 +84,7 @@ export const WebhooksGroup = HttpApiGroup.make("webhooks").add(
   HttpApiEndpoint.get("get", "/api/webhooks/:id", { params, success: One })
     .annotate(Access, reads).annotate(OpenApi.Summary, "One webhook with its secret"),
   HttpApiEndpoint.put("update", "/api/webhooks/:id", { params, payload: WebhookChange, success: Stored })
-    .annotate(Access, writes).annotate(OpenApi.Summary, "Change a webhook; enabled true forgets its failures"),
+    .annotate(SentBack, sentBack({ moves: ["failure_count", "last_triggered_at", "last_status"] })).annotate(Access, writes).annotate(OpenApi.Summary, "Change a webhook; enabled true forgets its failures"),
   HttpApiEndpoint.delete("remove", "/api/webhooks/:id", { params, success: Success })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Remove a webhook, what waits for it and its deliveries"),
   HttpApiEndpoint.post("test", "/api/webhooks/:id/test", { params, success: Sent }).annotate(Access, writes).annotate(OpenApi.Summary, "Send test.ping once; status 0 = no answer"),

@@ -142,7 +142,7 @@ export const layer = HttpApiBuilder.group(Surface.make(WebhooksGroup), "webhooks
       return yield* store.change(id, {
         ...(input.url === undefined ? {} : { url: Redacted.make(input.url) }),
         ...(input.events === undefined ? {} : { events: input.events }),
-        ...(input.secret === undefined ? {} : { secret: Redacted.make(input.secret) }),
+        ...(input.secret === undefined || input.secret === masked(Redacted.value(standing.secret)) ? {} : { secret: Redacted.make(input.secret) }),
         ...(input.description === undefined ? {} : { description: input.description }),
         ...(input.kind === undefined ? {} : { kind }),
         ...(input.metadata === undefined ? {} : { metadata: sealed(metadataAfter(standing)) }),

@@ -20,7 +20,7 @@ import * as Refusal from "#schemas/api/Refusal.ts"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
 import { answer } from "#src/management/answer.ts"
 import { Assembled } from "#src/management/Assembled.ts"
-import { boundedBody } from "#src/management/boundedBody.ts"
+import { boundedBody, withBody } from "#src/management/boundedBody.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import * as Render from "#src/management/render.ts"
 import { ActingCaller, Callers, type Identified, keyIn, type Presented } from "./Callers.ts"
@@ -32,6 +32,7 @@ import { admit } from "./rights.ts"
 import * as LookUps from "#src/platform/structures/LookUps.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
+type Handler = Parameters<Management["Service"]>[0]
 
 export const presentedBy = (request: Request): Presented => ({
   method: request.method,
@@ -64,6 +65,8 @@ export const make = Effect.gen(function*() {
   const table = RouteTable.make((yield* Assembled).routes)
   const lookUps = yield* LookUps.make<Identified>({ name: "Callers", withinMs: options.lookUpMs })
   let asked = 0
+  /** What GET of a path answers, for the calls of the same path that take a record back. */
+  const readers = new Map<string, Handler>()
 
   /** PUBLIC routes answer without a store; an unreadable credential then counts as anonymous. */
   const identify = (gate: EndpointGate, presented: Presented): Effect.Effect<Identified, Refusal.Refusal> => Effect.flatMap(ActingCaller, (acting) => {
@@ -125,6 +128,7 @@ export const make = Effect.gen(function*() {
 
   return Management.of((handler, { endpoint, group }) => {
     const gate = gateOf(endpoint, group.identifier)
+    if (endpoint.method === "GET") readers.set(endpoint.path, handler)
     return Effect.gen(function*() {
       const request = yield* HttpServerRequest.HttpServerRequest
       const presented = presentedBy(request)
@@ -149,13 +153,17 @@ export const make = Effect.gen(function*() {
         call = { ...call, caller: yield* authorize(gate, presented, identified, call.loopback, request.url.split("?", 2)[1] ?? "") }
         const query = gate.input.query(yield* HttpServerRequest.ParsedSearchParams)
         if (query instanceof Refusal.Refusal) return yield* Effect.fail(query)
-        const ready = gate.takesBody ? yield* boundedBody(request, gate.input) : request
-        return yield* handler.pipe(
+        const serve = (handler: Handler, query: HttpServerRequest.ParsedSearchParams["Service"], ready: Request) => handler.pipe(
           Effect.provideService(ManagementCall, call),
           Effect.provideService(HttpServerRequest.ParsedSearchParams, query),
           Effect.provideService(HttpServerRequest.HttpServerRequest, ready),
           Effect.provideService(StoreDeadline, gate.waits && call.caller.kind !== "anonymous" ? changeMs : null)
         )
+        if (!gate.takesBody) return yield* serve(handler, query, request)
+        const text = gate.input.body(yield* boundedBody(request))
+        const reader = gate.readBack === null ? undefined : readers.get(gate.path)
+        if (gate.readBack === null || reader === undefined) return yield* serve(handler, query, withBody(request, text))
+        return yield* serve(handler, query, withBody(request, yield* gate.readBack.body(text, (asked) => serve(reader, asked, request))))
       })
 
       const response = yield* Effect.catchCause(served, (cause) => {

@@ -4,6 +4,7 @@ import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import { Access, type AccessRule, FrameErrors } from "#schemas/api/Access.ts"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
 import { type Input, inputOf } from "#src/management/input.ts"
+import * as ReadBack from "#src/management/sentBack/ReadBack.ts"
 import * as Origin from "#src/platform/gate/origin.ts"
 
 /** What is known of an endpoint before the first request. */
@@ -14,6 +15,8 @@ export interface EndpointGate {
   readonly parametric: boolean
   readonly takesBody: boolean
   readonly input: Input
+  /** A record may come back whole, as GET of the same path shows it. */
+  readonly readBack: ReadBack.ReadBack | null
   /** An operator changes something here: the call waits for a slow store of shared state. */
   readonly waits: boolean
   /** How its refusals are written. */
@@ -40,6 +43,7 @@ export const gateOf = (endpoint: HttpApiEndpoint.Top, group: string): EndpointGa
     parametric: endpoint.path.includes(":"),
     takesBody: endpoint.payload.size > 0 && Origin.isMutation(endpoint.method),
     input: inputOf(endpoint),
+    readBack: ReadBack.of(endpoint),
     waits: Origin.isMutation(endpoint.method) && !signIns.has(group) && (rule?.tier === "MANAGEMENT" || rule?.tier === "ALWAYS_PROTECTED"),
     refusals: Context.getOrUndefined(endpoint.annotations, FrameErrors) === true ? "frames" : isClients({ access: rule, group, path: endpoint.path }) ? "client" : "management"
   }

@@ -3,6 +3,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, administers, reads } from "#schemas/api/Access.ts"
+import { SentBack, sentBack } from "#schemas/api/SentBack.ts"
 import { clearable, integer, listOf, text } from "#schemas/api/fields.ts"
 import { CompatByProtocol, GenerationConfig, TargetFormat } from "#schemas/words/ModelFormats.ts"
 
@@ -79,7 +80,7 @@ export const ProviderModelsGroup = HttpApiGroup.make("providerModels").add(
   HttpApiEndpoint.put("update", path, {
     payload: ModelInput,
     success: Schema.Union([modelReply, Schema.Struct({ ok: Schema.Literal(true), modelCompatOverrides: overrides })])
-  }).annotate(Access, administers).annotate(OpenApi.Summary, "Change a custom model, or override a built-in one"),
+  }).annotate(SentBack, sentBack({ by: ["provider", "modelId"], asked: ["provider"] })).annotate(Access, administers).annotate(OpenApi.Summary, "Change a custom model, or override a built-in one"),
   HttpApiEndpoint.patch("hide", path, {
     query: { provider: text(1, 120), modelId: opt(text(1, 240)) },
     payload: Schema.Struct({ isHidden: Schema.Boolean, modelIds: opt(listOf(text(1, 240), 500)) }),
