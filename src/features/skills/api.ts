@@ -5,10 +5,11 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, administers, alwaysProtected, reads } from "#schemas/api/Access.ts"
+import { SentBack, sentBack } from "#schemas/api/SentBack.ts"
 import { Document, listOf, queryInteger, Success, text } from "#schemas/api/fields.ts"
 import { MarketInstall, MarketQuery } from "#src/management/markets/api.ts"
 import { Entry } from "#src/management/markets/listing.ts"
-import { marketNames, Skill, SkillExecution, SkillMode, SkillSource } from "./ports/Skill.ts"
+import { ListedMode, marketNames, Skill, SkillExecution, SkillMode, SkillSource } from "./ports/Skill.ts"
 
 const opt = Schema.optionalKey
 
@@ -67,7 +68,7 @@ const One = Schema.Struct({ skill: SkillView })
 /** Code of the operator's, run in a sandbox. */
 export const SkillsGroup = HttpApiGroup.make("skills").add(
   HttpApiEndpoint.get("list", path, {
-    query: { ...page, q: opt(text(1, 200)), mode: opt(SkillMode), source: opt(SkillSource) },
+    query: { ...page, q: opt(text(1, 200)), mode: opt(ListedMode), source: opt(SkillSource) },
     success: Schema.Struct({
       data: Schema.Array(SkillView),
       skills: Schema.Array(SkillView),
@@ -96,7 +97,7 @@ export const SkillsGroup = HttpApiGroup.make("skills").add(
     .annotate(Access, alwaysProtected).annotate(OpenApi.Summary, "Install a skill of skillssh"),
   HttpApiEndpoint.get("get", `${path}/:id`, { params, success: One }).annotate(Access, reads).annotate(OpenApi.Summary, "One skill"),
   HttpApiEndpoint.put("update", `${path}/:id`, { params, payload: SkillChange, success: One })
-    .annotate(Access, alwaysProtected).annotate(OpenApi.Summary, "Change a skill; what is left out stays"),
+    .annotate(SentBack, sentBack({ moves: ["installCount"] })).annotate(Access, alwaysProtected).annotate(OpenApi.Summary, "Change a skill; what is left out stays"),
   HttpApiEndpoint.delete("remove", `${path}/:id`, { params, success: Success })
     .annotate(Access, administers).annotate(OpenApi.Summary, "Remove a skill; its executions stay")
 ).annotateMerge(OpenApi.annotations({ title: "Skills", description: "Code of the operator's that runs in a sandbox." }))

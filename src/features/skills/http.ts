@@ -14,7 +14,7 @@ import { type FromMarket, type NewExecution, NewSkill, type SkillChange, SkillsG
 import * as Choice from "./choice.ts"
 import { Executions } from "./Executions.ts"
 import * as JsonShape from "./jsonShape.ts"
-import type { MarketName, Skill, SkillSchema } from "./ports/Skill.ts"
+import type { ListedMode, MarketName, Skill, SkillSchema } from "./ports/Skill.ts"
 import { SkillMarkets } from "./SkillMarkets.ts"
 import { SkillStore } from "./ports/SkillStore.ts"
 
@@ -56,7 +56,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SkillsGroup), "skills", E
   const note = (action: string, { apiKeyId, enabled, id, mode, name, sourceProvider, version }: Skill, more: Readonly<Record<string, string>> = {}) =>
     audit.note({ action, target: id, resourceType: "skill", details: { name, version, enabled, mode, apiKeyId, sourceProvider, ...more } })
 
-  const list = Effect.fn("Skills.list")(function*(query: { readonly limit?: number; readonly page?: number; readonly q?: string; readonly mode?: Skill["mode"]; readonly source?: Skill["sourceProvider"] }) {
+  const list = Effect.fn("Skills.list")(function*(query: { readonly limit?: number; readonly page?: number; readonly q?: string; readonly mode?: typeof ListedMode.Type; readonly source?: Skill["sourceProvider"] }) {
     const { limit, offset, page } = pageOf(query)
     const { skills, total } = yield* store.list({ q: query.q, mode: query.mode, source: query.source, limit, offset })
     return { data: skills, skills, total, page, limit, totalPages: Math.ceil(total / limit), provider: markets.provider(), popularDefaults: yield* store.popular(POPULAR) }

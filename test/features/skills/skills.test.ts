@@ -42,6 +42,7 @@ describe("records", () => {
     expect((await call<Page>("GET", "/api/skills")).popularDefaults).toContain("adder")
     await call("PUT", `/api/skills/${second}`, { name: "adder-two", mode: "off", tags: [], handler: "return 3" })
     expect((await call<Page>("GET", "/api/skills?mode=off")).skills.map(({ id, name }) => [id, name])).toEqual([[second, "adder-two"]])
+    expect((await call<Page>("GET", "/api/skills?mode=auto")).skills).toEqual([])
     await lab.install({ name: "adder", version: "2.0.0", handlerCode: "return 2" })
     expect(await refused("PUT", `/api/skills/${second}`, { name: "adder" })).toEqual([409, "version"])
     await call("DELETE", `/api/skills/${second}`)

@@ -2,6 +2,8 @@ import * as Schema from "effect/Schema"
 
 /** `off`: never run; `on`: run when it is asked for. */
 export const SkillMode = Schema.Literals(["on", "off"])
+/** What lists may ask for: clients know `auto`, too, which no skill has here. */
+export const ListedMode = Schema.Literals([...SkillMode.literals, "auto"])
 export type SkillMode = typeof SkillMode.Type
 
 /** Where a skill comes from: a marketplace, or its operator. */

@@ -2,14 +2,14 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { StoreError } from "#actors/ports/StoreError.ts"
-import type { Skill, SkillMode, SkillSource } from "./Skill.ts"
+import type { ListedMode, Skill, SkillSource } from "./Skill.ts"
 
 type Op<A> = Effect.Effect<A, StoreError>
 
 export interface SkillFilter {
   /** Part of the name, the description or a tag, in any case. */
   readonly q?: string | undefined
-  readonly mode?: SkillMode | undefined
+  readonly mode?: typeof ListedMode.Type | undefined
   readonly source?: SkillSource | undefined
   readonly limit: number
   readonly offset: number
