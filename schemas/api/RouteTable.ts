@@ -85,7 +85,9 @@ export const allowed = (routes: ReadonlyArray<RouteRule>): ReadonlyArray<string>
 }
 
 /** Second names, each with all paths below it. */
-const twins: ReadonlyArray<readonly [twin: string, path: string]> = [["/api/settings/proxies", "/api/v1/management/proxies"]]
+const twins: ReadonlyArray<readonly [twin: string, path: string]> = [
+  ["/api/settings/proxies", "/api/v1/management/proxies"], ["/api/settings/compression/rules", "/api/compression/rules"]
+]
 
 /** The target of a request under the name that has routes; null for one that has no second name. */
 export const twinOf = (target: string): string | null => {

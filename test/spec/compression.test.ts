@@ -334,6 +334,7 @@ describe("the settings of compression", () => {
     const { packs } = await matrix.gateway.operator.call<{ packs: ReadonlyArray<{ language: string; ruleCount: number }> }>("GET", "/api/compression/language-packs")
     expect(packs.map(({ language }) => language)).toEqual(["en", "pt-BR", "es", "de", "fr", "ja"])
     const { rules } = await matrix.gateway.operator.call<{ rules: ReadonlyArray<{ language: string; name: string }> }>("GET", "/api/compression/rules")
+    expect(await matrix.gateway.operator.call("GET", "/api/settings/compression/rules")).toEqual({ rules })
     for (const { language, ruleCount } of packs) expect([language, rules.filter((rule) => rule.language === language).length]).toEqual([language, ruleCount])
     const { filters } = await matrix.gateway.operator.call<{ filters: ReadonlyArray<{ id: string }> }>("GET", "/api/context/rtk/filters")
     expect([filters.length, filters.some(({ id }) => id === "pytest")]).toEqual([34, true])
