@@ -196,9 +196,10 @@ export const makeRouter = (options: RouterOptions): Router => {
     const chaos = key !== null && key.policy.chaosModeEnabled
     const config = (one: Combo): ComboConfig => withHeaders(configOf(one), headers, chaos)
     const rank = (one: Combo, candidates: ReadonlyArray<Candidate>): Order => {
-      const remembers = memoryKey(one.strategy, one.id, moment)
+      const strategy = Meanings.strategyOf(one)
+      const remembers = memoryKey(strategy, one.id, moment)
       const before = memory.memories.get(remembers)
-      const order = strategies[one.strategy].order(candidates, config(one), before, moment)
+      const order = strategies[strategy].order(candidates, config(one), before, moment)
       if (question.dry !== true) memory.memories.set(remembers, before, order.memory)
       const { evalRouting } = configOf(one)
       return evalRouting.enabled && evals !== undefined && Evals.reorders(one.strategy)
@@ -216,7 +217,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     if (arranged.order.length === 0) {
       if (emptiedByBudget(order)) return Unavailable.overBudget(combo.name)
       const pool = { combo, skipped: order.skipped, refused: refused(), forbidden: forbidden() }
-      return Unavailable.tooLong(face, pool) ?? Unavailable.incapable(pool) ?? Unavailable.lastResort(order, { strategy: combo.strategy, combo, policy, tracked, config: own, refused, forbidden, succeeded: nothing }) ??
+      return Unavailable.tooLong(face, pool) ?? Unavailable.incapable(pool) ?? Unavailable.lastResort(order, { strategy: Meanings.strategyOf(combo), combo, policy, tracked, config: own, refused, forbidden, succeeded: nothing }) ??
         Unavailable.errorOfCombo(pool, now)
     }
     const succeeded = (index: number): void => {
@@ -224,13 +225,14 @@ export const makeRouter = (options: RouterOptions): Router => {
       accounts.answered(target, moment)
       for (const { candidate, combo: one } of chain) {
         if (keepsCache(one)) memory.cachePins.keep(one.id, candidate, moment)
-        const remembers = memoryKey(one.strategy, one.id, moment)
+        const strategy = Meanings.strategyOf(one)
+        const remembers = memoryKey(strategy, one.id, moment)
         const held = memory.memories.get(remembers)
-        memory.memories.set(remembers, held, strategies[one.strategy].succeeded(candidate, config(one), held, moment))
+        memory.memories.set(remembers, held, strategies[strategy].succeeded(candidate, config(one), held, moment))
       }
     }
     return {
-      strategy: combo.strategy, combo, policy, tracked, lastResort: false, succeeded, order, config: own, refused, forbidden,
+      strategy: Meanings.strategyOf(combo), combo, policy, tracked, lastResort: false, succeeded, order, config: own, refused, forbidden,
       targets: variants === null ? targetsIn(order.order) : order.order.map(({ target }) => ({ ...target, ...variants }))
     }
   }

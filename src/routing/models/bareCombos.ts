@@ -1,22 +1,28 @@
 /**
- * Combos that are made for model ids without a provider, and stored nowhere: of a fallback chain, and of the order of connections
- * over several providers (`globalPriority`). Both have the strategy `priority`. Pure; made per snapshot.
+ * Combos that are made for model ids, and stored nowhere. Of ids without a provider: of a fallback chain, and of the order of
+ * connections over several providers (`globalPriority`); both have the strategy `priority`. Of ids that name a group of
+ * connections, `qtSd/<group>/<provider>/<model>`: the strategy `quota-share`. Pure; made per snapshot.
  */
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import type { Combo, ModelStep } from "#schemas/records/Combo.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import * as FallbackChains from "#schemas/words/FallbackChains.ts"
 import type { Registry } from "#src/providers/Registry.ts"
-import type { ResolvedCombo } from "#src/routing/combos/resolve.ts"
-import type { BareRules, ModelQuery } from "#src/routing/models/resolveModel.ts"
+import type { ComboResolver, ResolvedCombo } from "#src/routing/combos/resolve.ts"
+import type { BareRules, ModelQuery, Unresolved } from "#src/routing/models/resolveModel.ts"
 
 const idPrefix = "bare:"
+const groupPrefix = "qtSd/"
+const groupIdPrefix = idPrefix + groupPrefix
 
 /** Made here: its client asked for a model, and its rights are those of the models. */
 export const isMade = ({ id }: Combo): boolean => id.startsWith(idPrefix)
 
-const made = (name: string, models: ReadonlyArray<ModelStep>): Combo => ({
-  id: idPrefix + name, name, description: null, models, strategy: "priority", config: {}, allowedProviders: [], system_message: null,
+/** What orders a combo's targets: no record names the strategy of groups. */
+export const strategyOf = ({ id, strategy }: Combo): Combo["strategy"] | "quota-share" => id.startsWith(groupIdPrefix) ? "quota-share" : strategy
+
+const made = (name: string, models: ReadonlyArray<ModelStep>, id = name): Combo => ({
+  id: idPrefix + id, name, description: null, models, strategy: "priority", config: {}, allowedProviders: [], system_message: null,
   tool_filter_regex: null, context_cache_protection: false, context_length: null, dimensions: null, isActive: true, isHidden: false,
   sortOrder: 0, createdAt: "", updatedAt: ""
 })
@@ -26,6 +32,28 @@ const stepOf = (id: string, model: string, connectionId: string | null): ModelSt
 
 const found = (asked: ModelQuery, combo: Combo): ResolvedCombo =>
   ({ _tag: "Combo", requested: asked.requested, combo, via: "bare", noThinking: asked.noThinking, level: asked.level ?? null })
+
+/** Null while no active connection has a group, which is the rule. `[group, provider, model]` of an id that names none of them is refused. */
+export const groupStep = ({ registry, snapshot }: { readonly snapshot: Snapshot; readonly registry: Registry }): ComboResolver | null => {
+  if (![...snapshot.activeByProvider.values()].some((connections) => connections.some(({ group }) => group !== null))) return null
+  const nodes = new Map(snapshot.nodes.map((node) => [node.prefix, node.id]))
+  return (asked) => {
+    if (!asked.id.startsWith(groupPrefix)) return undefined
+    const [group = "", prefix = "", ...rest] = asked.id.slice(groupPrefix.length).split("/")
+    const provider = registry.byPrefix.get(prefix)?.id ?? nodes.get(prefix)
+    const connections = provider === undefined ? [] : snapshot.activeByProvider.get(provider) ?? []
+    const model = rest.join("/")
+    const steps = model === "" ? [] : connections.filter((one) => one.group === group).map(({ id }) => stepOf(id, `${prefix}/${model}`, id))
+    // Metrics and the ledger tell of the group: a client may put any name behind it.
+    return steps.length === 0 ? noGroup(asked, group, prefix) : found(asked, made(groupPrefix + group, steps, asked.id))
+  }
+}
+
+const noGroup = (asked: ModelQuery, group: string, prefix: string): Unresolved => ({
+  _tag: "Unresolved", reason: "ModelNotFound", status: 404, code: "model_not_found", requested: asked.requested,
+  message: `No active connection of provider '${prefix.slice(0, 100)}' is in the group '${group.slice(0, 100)}': ask for qtSd/<group>/<provider>/<model>.`,
+  candidates: [], nearMatches: [], prefix: null
+})
 
 /** Where a connection stands among those of all providers; those without a place come last. */
 export const placeOf = ({ globalPriority }: Connection): number => globalPriority ?? Number.MAX_SAFE_INTEGER

@@ -8,7 +8,7 @@ import { makeResolver } from "#src/routing/models/resolveModel.ts"
 import { type PlannerOptions, resolverView } from "#src/routing/plan.ts"
 
 export { best } from "#src/routing/models/askedIds.ts"
-export { isMade } from "#src/routing/models/bareCombos.ts"
+export { isMade, strategyOf } from "#src/routing/models/bareCombos.ts"
 
 /** `configOf`: with the layers under a combo. */
 export const make = (options: PlannerOptions, configOf: (combo: Combo) => ComboConfig) => {
@@ -17,13 +17,15 @@ export const make = (options: PlannerOptions, configOf: (combo: Combo) => ComboC
   const comboStep = makeComboStep(combos, comboMappings)
   const bare = BareCombos.rulesOf(options)
   const view = resolverView(options)
-  const resolve = makeResolver(view, [comboStep], bare)
+  const group = BareCombos.groupStep(options)
+  const first = group === null ? [comboStep] : [comboStep, group]
+  const resolve = makeResolver(view, first, bare)
   const stripped = AskedIds.strippedBy(settings, resolve)
   return {
     combos, resolve, stripped,
     /** Which model an entry of a list means, whatever stands in for it. */
-    resolveListed: bare === null ? resolve : makeResolver(view, [comboStep]),
+    resolveListed: bare === null ? resolve : makeResolver(view, first),
     /** An id means a model, as it is written. */
-    plain: combos.length === 0 && comboMappings.length === 0 && bare === null && stripped === null
+    plain: combos.length === 0 && comboMappings.length === 0 && bare === null && group === null && stripped === null
   }
 }
