@@ -48,6 +48,11 @@ describe("a request that ranks documents", () => {
     expect(one.id).not.toBe(two.id)
   })
 
+  it("that wants more results than there are documents gets all of them, and no server hears of it", async () => {
+    expect(answerIn(await rerank({ model: "lab/rr-more", top_n: 99 })).results).toHaveLength(documents.length)
+    expect((await seen("rr-more"))[0]?.body).toMatchObject({ top_n: documents.length })
+  })
+
   it("goes to a node in both spellings, with what a vendor adds", async () => {
     answerIn(await rerank({ model: "lab/rr-node", documents: [{ text: "a" }, "b"], top_n: 2, return_documents: false, truncate: "END" }))
     const [entry] = await seen("rr-node")

@@ -53,15 +53,19 @@ const othersOf = (parsed: Body): Body => Object.fromEntries(Object.entries(parse
 
 const said = (name: string, value: unknown): Body => value === undefined || value === null ? {} : { [name]: value }
 
+/** At most as many results as there are documents: some servers refuse to be asked for more. */
+const mostOf = ({ top_n: most }: Body, texts: ReadonlyArray<string>): unknown => typeof most === "number" ? Math.min(most, texts.length) : most
+
 /** The two spellings that servers of this kind know, so that each finds its own. */
 const both = (parsed: Body, model: string, texts: ReadonlyArray<string>): Body => ({
-  ...othersOf(parsed), model, query: parsed["query"], documents: texts, texts, ...said("top_n", parsed["top_n"]),
+  ...othersOf(parsed), model, query: parsed["query"], documents: texts, texts, ...said("top_n", mostOf(parsed, texts)),
   ...said("return_documents", parsed["return_documents"]), ...said("return_text", parsed["return_documents"])
 })
 
 const bodyFor = (family: string, parsed: Body, model: string, texts: ReadonlyArray<string>): Body => {
   if (family === "rerank") return both(parsed, model, texts)
-  const { query, top_n: most } = parsed
+  const { query } = parsed
+  const most = mostOf(parsed, texts)
   // Neither gives documents back under a name that all of them share: the gateway does.
   return family === "rerank/voyage"
     ? { ...othersOf(parsed), model, query, documents: texts, ...said("top_k", most) }
