@@ -57,7 +57,8 @@ export const Content = Schema.Union([Schema.String, Schema.Array(Part)])
 export type Content = typeof Content.Type
 
 export const ToolCall = Schema.Struct({
-  id: Schema.NonEmptyString,
+  /** Empty: its result is the next one whose id is empty. */
+  id: Schema.String,
   type: said(Schema.Literals(["function", "custom"])),
   function: said(Schema.Struct({ name: Schema.NonEmptyString, arguments: said(Schema.Union([Schema.String, Dict])) })),
   custom: said(Schema.Struct({ name: Schema.NonEmptyString, input: Schema.String })),
@@ -87,7 +88,7 @@ export type AssistantMessage = typeof AssistantMessage.Type
 const ToolMessage = Schema.Struct({
   role: Schema.Literal("tool"),
   content: said(Content),
-  tool_call_id: Schema.NonEmptyString,
+  tool_call_id: Schema.String,
   name: said(Schema.String),
   ...cached
 })
@@ -105,7 +106,8 @@ export const Message = Schema.Union([KnownMessage, NoMessage])
 export type Message = typeof Message.Type
 
 const FunctionBody = Schema.Struct({
-  name: Schema.NonEmptyString,
+  /** Empty: the tool is left out. */
+  name: Schema.String,
   description: said(Schema.String),
   parameters: said(Dict),
   strict: said(Schema.Boolean)

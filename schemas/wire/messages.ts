@@ -107,7 +107,8 @@ export interface Message extends Schema.Schema.Type<typeof Message> {}
 /** A function of the client's; anything with another `type` is a tool of the vendor's own. */
 export const FunctionTool = Schema.Struct({
   type: maybe(Schema.Literal("custom")),
-  name: Schema.NonEmptyString,
+  /** Empty: the tool is left out. */
+  name: Schema.String,
   description: maybe(Schema.String),
   input_schema: Json,
   strict: maybe(Schema.Boolean),

@@ -53,7 +53,10 @@ const FunctionCall = Schema.Struct({
   arguments: Schema.String,
   namespace: absent(Schema.String)
 })
-const output = { call_id: Schema.NonEmptyString, output: Content, name: absent(Schema.String) }
+/** What a client's function gave: an object is told as JSON. */
+const Output = Schema.Union([Content, Json])
+export type Output = typeof Output.Type
+const output = { call_id: Schema.NonEmptyString, output: Output, name: absent(Schema.String) }
 const FunctionCallOutput = Schema.Struct({ type: Schema.Literal("function_call_output"), ...output })
 const CustomToolCallOutput = Schema.Struct({ type: Schema.Literal("custom_tool_call_output"), ...output })
 const CustomToolCall = Schema.Struct({

@@ -174,6 +174,11 @@ const modelHealth = (id: string, description: string): Operation => reading(id, 
 })
 const modelList = { object: "list", data: [modelEntry] }
 const tags = { models: [{ name: model, model, modified_at: "2026-11-22T12:00:00Z", size: 0 }] }
+const paged: ReadonlyArray<JsonObject> = [
+  { name: "pageSize", in: "query", required: false, description: "Entries of a page; absent: all.", schema: { type: "integer", minimum: 0 } },
+  { name: "pageToken", in: "query", required: false, description: "`nextPageToken` of the page before.", schema: { type: "string" } }
+]
+
 const prefix: JsonObject = {
   name: "prefix", in: "query", required: false, description: "Which prefixes ids get; the default is a setting.",
   schema: { type: "string", enum: ["alias", "dual", "canonical"] }
@@ -299,7 +304,7 @@ const operations: Readonly<Record<string, Operation>> = {
         auth: { type: "bearer" }, authKinds: ["apikey"], category: "apikey", freeTier: false, modalities: ["chat"], models: [{ id: "gpt-4o-mini", name: "GPT-4o mini", kind: "chat", contextWindow: 128000 }]
       }]
     }),
-  "GET /v1beta/models": reading("generateContent.models", "Models in the generateContent format", "Every model the key may use.", { models: [{ name: `models/${model}`, supportedGenerationMethods: ["generateContent"] }] }, "GenerateContentError"),
+  "GET /v1beta/models": reading("generateContent.models", "Models in the generateContent format", "Every model the key may use.", { models: [{ name: `models/${model}`, supportedGenerationMethods: ["generateContent"] }] }, "GenerateContentError", false, paged),
   "GET /v1beta/models/:id": reading("generateContent.model", "One model in the generateContent format", "One entry of the list.", { name: `models/${model}` }, "GenerateContentError", true, [inPath("id", "Model id.", model)]),
   "GET /api/tags": reading("localModelServer.tags", "Models for local-model-server clients", "Every model the key may use.", tags, "LocalModelServerError"),
   "GET /v1/api/tags": reading("localModelServer.tagsV1", "The same under /v1", "For clients whose host ends in /v1.", tags, "LocalModelServerError"),

@@ -33,7 +33,34 @@ const agent = `user_${"0a".repeat(32)}_account_${"1b".repeat(16)}_session_${"2c"
 const open = { type: "OBJECT", properties: { at: { type: "STRING" } } }
 const validated = (parameters: object) => ({ contents: [{ role: "user", parts: [{ text: "Hi" }] }], tools: [{ functionDeclarations: [{ name: "look", parameters }] }] })
 
+const nameless = { ...call, id: "" }
+const outputs = (output: unknown) => ({ input: [user("Hi"), { type: "function_call", call_id: "call_1", name: "look", arguments: "{}" }, { type: "function_call_output", call_id: "call_1", output }] })
+
 const rows: ReadonlyArray<Row> = [
+  {
+    said: "calls and results with empty ids, in their order", path: chat, to: "messages",
+    body: { tools, messages: [user("Hi"), assistant(null, { tool_calls: [nameless, call, nameless] }), { role: "tool", tool_call_id: "", content: "first" }, result, { role: "tool", tool_call_id: "", content: "third" }] },
+    arrives: {
+      messages: [
+        user("Hi"), assistant(["call_message_1_0", "call_1", "call_message_1_2"].map((id) => ({ type: "tool_use", id, name: "look", input: {} }))),
+        user([["call_message_1_0", "first"], ["call_1", "A cat."], ["call_message_1_2", "third"]].map(([id, content]) => ({ type: "tool_result", tool_use_id: id, content })))
+      ]
+    }
+  },
+  {
+    said: "a call with an empty id that nothing answered", path: chat, to: "responses", body: { messages: [user("Hi"), assistant(null, { tool_calls: [nameless] }), user("Well?")], tools },
+    arrives: { input: expect.arrayContaining([expect.objectContaining({ type: "function_call", call_id: "call_message_1_0", name: "look" })]) as unknown }, omitted: "messages[1] (tool result added)"
+  },
+  {
+    said: "a tool without a name, of chat completions", path: chat, to: "messages", body: { messages: [user("Hi")], tools: [{ type: "function", function: { name: "" } }, ...tools] },
+    arrives: { tools: [expect.objectContaining({ name: "look" })] }, omitted: "tools[0]"
+  },
+  {
+    said: "a tool without a name, of messages", path: "/v1/messages", to: "chat-completions",
+    body: { max_tokens: 9, messages: [user("Hi")], tools: [{ name: "look", input_schema: { type: "object" } }, { name: "", input_schema: { type: "object" } }] },
+    arrives: { tools: [expect.objectContaining({ function: expect.objectContaining({ name: "look" }) as unknown })] }, omitted: "tools[1]"
+  },
+  { said: "a function's output that is an object", path: "/v1/responses", to: "chat-completions", body: outputs({ cats: 1 }), arrives: { messages: [user("Hi"), expect.anything(), { ...result, content: "{\"cats\":1}" }] } },
   {
     said: "a text of line ends before a call", path: chat, to: "messages", body: { tools, messages: [user("Hi"), assistant("\n\n", { tool_calls: [call] }), result] },
     arrives: { messages: [user("Hi"), assistant([{ type: "tool_use", id: "call_1", name: "look", input: {} }]), user([{ type: "tool_result", tool_use_id: "call_1", content: "A cat." }])] }

@@ -16,7 +16,7 @@ const plainText = (text: string): TextPart => ({ kind: "text", text, cache: null
 export const textPart = (text: string, more: Partial<TextPart> | null = null): TextPart => more === null ? plainText(text) : { ...plainText(text), ...more }
 
 export const turnsOf = (messages: ReadonlyArray<WireChatCompletions.Message>): ReadonlyArray<Turn> => {
-  const legacy = new LegacyCalls()
+  const calls = { legacy: new LegacyCalls(), nameless: new NamelessCalls() }
   return messages.map((message, i): Turn => {
     const path = `messages[${i}]`
     switch (message.role) {
@@ -26,13 +26,35 @@ export const turnsOf = (messages: ReadonlyArray<WireChatCompletions.Message>): R
       case "user":
         return { role: "user", parts: userParts(message.content, path), name: message.name ?? null, path }
       case "assistant":
-        return { role: "assistant", parts: assistantParts(message, path, legacy, i), name: message.name ?? null, path }
+        return { role: "assistant", parts: assistantParts(message, path, calls, i), name: message.name ?? null, path }
       case "tool":
-        return { role: "tool", parts: [toolResult(message.tool_call_id, message.name ?? null, message.content ?? "", cacheOf(message), `${path}.content`)], name: null, path }
+        return { role: "tool", parts: [toolResult(calls.nameless.answered(message.tool_call_id), message.name ?? null, message.content ?? "", cacheOf(message), `${path}.content`)], name: null, path }
       case "function":
-        return { role: "tool", parts: [toolResult(legacy.take(message.name), message.name, message.content ?? "", null, `${path}.content`)], name: null, path }
+        return { role: "tool", parts: [toolResult(calls.legacy.take(message.name), message.name, message.content ?? "", null, `${path}.content`)], name: null, path }
     }
   })
+}
+
+/** Calls that some clients send with an empty id: joined to results with such an id in their order. */
+class NamelessCalls {
+  private open: Array<string> = []
+
+  /** The calls of a new turn: those before it are answered or never will be. */
+  begin(): void {
+    if (this.open.length > 0) this.open = []
+  }
+
+  idOf(id: string, at: number, index: number): string {
+    if (id !== "") return id
+    const made = `call_message_${at}_${index}`
+    this.open.push(made)
+    return made
+  }
+
+  /** Empty, which no call is, when no call waits for a result. */
+  answered(id: string): string {
+    return id !== "" ? id : this.open.shift() ?? ""
+  }
 }
 
 /** Calls of the format before `tool_calls`, which have no id: joined by name, newest call first. */
@@ -143,7 +165,12 @@ const toolResult = (id: string, name: string | null, content: WireChatCompletion
   return { kind: "toolResult", id, name, content: parts, isError: false, cache }
 }
 
-const assistantParts = (message: WireChatCompletions.AssistantMessage, path: string, legacy: LegacyCalls, at: number): ReadonlyArray<ContentPart> => {
+interface PastCalls {
+  readonly legacy: LegacyCalls
+  readonly nameless: NamelessCalls
+}
+
+const assistantParts = (message: WireChatCompletions.AssistantMessage, path: string, { legacy, nameless }: PastCalls, at: number): ReadonlyArray<ContentPart> => {
   const { content } = message
   // Nearly all of a long conversation.
   if (typeof content === "string" && content !== "" && hasOnly(message, "role", "content")) return [textPart(content)]
@@ -155,7 +182,8 @@ const assistantParts = (message: WireChatCompletions.AssistantMessage, path: str
   if (typeof message.refusal === "string" && message.refusal !== "") parts.push({ kind: "refusal", text: message.refusal })
   if (message.audio) parts.push(Media.media("audio", { kind: "file", family: "chat-completions", id: message.audio.id, mediaType: null }))
   message.images?.forEach((image, i) => parts.push(contentPart(image, `${path}.images[${i}]`)))
-  message.tool_calls?.forEach((call, i) => parts.push(toolCall(call, `${path}.tool_calls[${i}]`)))
+  nameless.begin()
+  message.tool_calls?.forEach((call, i) => parts.push(toolCall(call, nameless.idOf(call.id, at, i), `${path}.tool_calls[${i}]`)))
   if (message.function_call) {
     const { name } = message.function_call
     parts.push(callPart(legacy.add(name, at), name, message.function_call.arguments ?? ""))
@@ -214,15 +242,15 @@ const callPart = (id: string, name: string, args: string, more: Partial<ToolCall
   kind: "toolCall", id, name, arguments: args, custom: false, cache: null, signature: null, ...more
 })
 
-const toolCall = (call: WireChatCompletions.ToolCall, path: string): ToolCallPart => {
+const toolCall = (call: WireChatCompletions.ToolCall, id: string, path: string): ToolCallPart => {
   const signature = thoughtSignature(call.extra_content)
   if (call.type === "custom") {
     if (!call.custom) throw invalid(`${path}.custom`, `Field '${path}.custom' must be an object with a name and an input.`)
-    return callPart(call.id, call.custom.name, call.custom.input, { custom: true, signature })
+    return callPart(id, call.custom.name, call.custom.input, { custom: true, signature })
   }
   if (!call.function) throw invalid(`${path}.function`, `Field '${path}.function' must be an object with a name and arguments.`)
   const args = call.function.arguments ?? ""
-  return callPart(call.id, call.function.name, typeof args === "string" ? args : JSON.stringify(args), { signature })
+  return callPart(id, call.function.name, typeof args === "string" ? args : JSON.stringify(args), { signature })
 }
 
 const known: ReadonlySet<string> = new Set([

@@ -28,8 +28,11 @@ export const decodeRequest = (body: Json): Conversation | PublicError => {
   }))
 }
 
+/** A function that no model could call. */
+const isNameless = (tool: WireChatCompletions.Tool): boolean => WireChatCompletions.isKnownTool(tool) && tool.type === "function" && tool.function.name === ""
+
 const toolsOf = (request: WireChatCompletions.Request): ReadonlyArray<Tool> => {
-  const tools = (request.tools ?? []).map((tool): Tool => {
+  const tools = (request.tools ?? []).filter((tool) => !isNameless(tool)).map((tool): Tool => {
     if (!WireChatCompletions.isKnownTool(tool)) return { kind: "hosted", format: "chat-completions", type: tool.type, value: tool }
     switch (tool.type) {
       case "function":
@@ -156,6 +159,9 @@ const extrasOf = (request: WireChatCompletions.Request, body: Json): ReadonlyArr
     if (understood.has(field) || value === null || value === undefined) continue
     extras.push({ field, weight: essential.has(field) || (field === "audio" && speaks) ? "essential" : "hint", value })
   }
+  request.tools?.forEach((tool, i) => {
+    if (isNameless(tool)) extras.push({ field: `tools[${i}]`, weight: "hint", value: tool })
+  })
   for (const field of unknownMembers(body["messages"])) extras.push({ field, weight: "hint", value: null })
   return extras
 }

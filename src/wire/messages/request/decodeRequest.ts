@@ -59,9 +59,13 @@ const isFunction = (tool: WireMessages.FunctionTool | WireMessages.VendorTool): 
   tool.type === undefined || tool.type === null || tool.type === "custom"
 
 export const toolsOf = (tools: WireMessages.Request["tools"], raw: unknown, note: Note): ReadonlyArray<Tool> =>
-  (tools ?? []).map((tool, i): Tool => {
+  (tools ?? []).flatMap((tool, i): Tool | ReadonlyArray<Tool> => {
     const value = (raw as ReadonlyArray<Body>)[i]!
     if (!isFunction(tool)) return { kind: "hosted", format: "messages", type: tool.type, value }
+    if (tool.name === "") {
+      note({ field: `tools[${i}]`, weight: "hint", value })
+      return []
+    }
     for (const key of Object.keys(value)) {
       if (!functionFields.has(key)) note({ field: `tools[${i}].${key}`, weight: "hint", value: value[key] })
     }

@@ -188,12 +188,14 @@ const opaquePart = (part: Readonly<Record<string, unknown>>, path: string, role:
 const isMedium = (part: WireResponses.Part): part is Of<WireResponses.Part, "input_image" | "input_file" | "input_audio"> =>
   isPart(part, "input_image") || isPart(part, "input_file") || isPart(part, "input_audio")
 
-const resultContent = (output: string | ReadonlyArray<WireResponses.Part>, path: string): ReadonlyArray<TextPart | MediaPart> =>
-  typeof output === "string" ? [text(output)] : output.map((part, i) => {
+const resultContent = (output: WireResponses.Output, path: string): ReadonlyArray<TextPart | MediaPart> =>
+  !isParts(output) ? [text(typeof output === "string" ? output : JSON.stringify(output))] : output.map((part, i) => {
     const content = contentOf(part, `${path}[${i}]`)
     // A part of an unknown type is text to the model in any other format.
     return content ?? text(JSON.stringify(part))
   })
+
+const isParts = (output: WireResponses.Output): output is ReadonlyArray<WireResponses.Part> => Array.isArray(output)
 
 /** Text or a medium; null for everything else. */
 const contentOf = (part: WireResponses.Part, path: string): TextPart | MediaPart | null => {
