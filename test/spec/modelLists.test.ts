@@ -76,7 +76,17 @@ it("GET /v1/models?client_version= has every field that Codex's parser has no de
   }
 })
 
-it("HEAD answers wherever GET does, without a body: /, /api/hello, /v1/models and the liveness probe", async () => {
+it("HEAD answers wherever GET does, without a body: pages, lists, searches, sessions and the liveness probe", async () => {
+  const { key } = await lab.gateway.operator.createKey("head")
+  for (const path of [
+    "/", "/api/hello", "/api/health/ping", "/v1/models", "/v1/models/lab/a", "/v1/models/health", "/v1/combos", "/v1/search", "/v1/search/analytics", "/v1/me/sessions", "/v1/responses/resp_none",
+    "/v1/ws", "/v1/ws?handshake=1", "/v1/responses", "/responses", "/v1/files", "/v1/files/file-none", "/v1/batches", "/v1/quotas/check", "/v1beta/models"
+  ]) {
+    const headers = { authorization: `Bearer ${key}` }
+    const [head, whole] = [await Http.send(lab.gateway.url, { path, method: "HEAD", headers }), await Http.send(lab.gateway.url, { path, method: "GET", headers })]
+    expect([path, head.status, head.bytes.length, head.headers["content-type"]]).toEqual([path, whole.status, 0, whole.headers["content-type"]])
+    expect([path, whole.status === 405, whole.bytes.length > 0]).toEqual([path, false, true])
+  }
   for (const path of ["/", "/api/hello", "/v1/models", "/api/health/ping"]) {
     const reply = await Http.send(lab.gateway.url, { path, method: "HEAD" })
     expect([path, reply.status, reply.bytes.length]).toEqual([path, 200, 0])

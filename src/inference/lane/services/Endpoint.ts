@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Access from "#schemas/api/Access.ts"
 import type { RouteRule } from "#schemas/api/RouteTable.ts"
-import type { DirectRoute } from "#src/platform/server/Exchange.ts"
+import type { DirectRoute, Exchange } from "#src/platform/server/Exchange.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import type { SocketRoute } from "#src/platform/server/sockets/ServerSocket.ts"
 
@@ -44,6 +44,9 @@ export const layer = <E, R>(routes: Effect.Effect<ReadonlyArray<ReadonlyArray<Mo
     const { route } = mounted
     const others = chosen.filter((one) => one.endpoint.method === endpoint.method && one.endpoint.path === endpoint.path)
     const routeOf = (path: string): DirectRoute => others.find(({ takes }) => takes?.(path) === true)?.route ?? route
-    frontEnd.direct(endpoint.method, patternOf(endpoint), others.length === 0 ? route : (exchange) => routeOf(exchange.path)(exchange))
+    const served = others.length === 0 ? route : (exchange: Exchange) => routeOf(exchange.path)(exchange)
+    frontEnd.direct(endpoint.method, patternOf(endpoint), served)
+    // The server leaves the body out.
+    if (endpoint.method === "GET") frontEnd.direct("HEAD", patternOf(endpoint), served)
   }
 }))

@@ -27,9 +27,9 @@ export class NativeSockets {
     this.routes.set(path, route)
   }
 
-  /** Hands a GET to the socket route of its path; false when there is none. */
+  /** Hands a GET, or a HEAD, to the socket route of its path; false when there is none. */
   serve(exchange: UwsExchange, shake: Shake | undefined): boolean {
-    const route = exchange.method === "GET" ? this.routes.get(exchange.path) : undefined
+    const route = exchange.method === "GET" || exchange.method === "HEAD" ? this.routes.get(exchange.path) : undefined
     route?.(exchange, shake === undefined ? null : acceptOver(this.direct, shake))
     return route !== undefined
   }
