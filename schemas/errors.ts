@@ -16,6 +16,7 @@ export type ErrorRetry = "later" | "never"
 /** Status and type in the common form, and whose fault it is. */
 const kinds = {
   bad_request: [400, "invalid_request_error", "client"],
+  bad_websocket_handshake: [400, "invalid_request_error", "client"],
   invalid_json: [400, "invalid_request_error", "client"],
   provider_required: [400, "invalid_request_error", "client"],
   model_mismatch: [400, "invalid_request_error", "client"],

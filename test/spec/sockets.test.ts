@@ -36,6 +36,20 @@ describe("the handshake of /v1/ws", () => {
     expect([reply.status, JSON.parse(reply.text)]).toEqual([426, { error: expect.objectContaining({ code: "upgrade_required", protocol: expect.anything() }) }])
   })
 
+  it.each([path, "/v1/responses", "/responses", "/api/v1/responses"])("that is not complete is 400 bad_websocket_handshake at %s", async (at) => {
+    const whole = { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13", "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==" }
+    const { "sec-websocket-key": _, ...keyless } = whole
+    const { "sec-websocket-version": __, ...versionless } = whole
+    for (const headers of [keyless, versionless, { ...whole, "sec-websocket-key": "short" }, { ...whole, "sec-websocket-version": "8" }, { ...whole, upgrade: "WebSocket", "sec-websocket-version": "99" }]) {
+      const reply = await Http.send(lab.gateway.url, { path: at, headers })
+      expect([headers, reply.status, reply.headers["sec-websocket-version"], JSON.parse(reply.text)]).toEqual([
+        headers, 400, "13", { error: { message: expect.any(String) as unknown, type: "invalid_request_error", code: "bad_websocket_handshake" } }
+      ])
+    }
+    // An upgrade to something else is none of ours: the request is served as it is.
+    expect((await Http.send(lab.gateway.url, { path: at, headers: { connection: "Upgrade", upgrade: "h2c" } })).status).toBe(426)
+  })
+
   it("refuses a wrong key with 403, a missing one with 401 where wsAuth asks for it, and a page of another origin", async () => {
     expect(await refused(lab.gateway.url, path, { headers: { authorization: "Bearer wrong" } })).toMatchObject({ status: 403, body: { error: { code: "ws_auth_invalid" } } })
     expect(await refused(lab.gateway.url, path, { origin: "http://evil.example" })).toMatchObject({ status: 403, body: { error: { code: "origin_not_allowed" } } })

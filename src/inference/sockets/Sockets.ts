@@ -53,7 +53,8 @@ export const routes = Effect.gen(function*() {
     const tags = InferenceCall.tagsOf(exchange, admission)
     services.refused(exchange.path, tags, error)
     const headers = GatewayHeaders.ofError(tags, error, 0)
-    exchange.respond(error.status, error.code === "upgrade_required" ? [...headers, "Upgrade", "websocket"] : headers, ChatCompletionsErrors.errorBody(error))
+    const more = error.code === "upgrade_required" ? ["Upgrade", "websocket"] : error === Handshake.incomplete ? ["Sec-WebSocket-Version", "13"] : []
+    exchange.respond(error.status, [...headers, ...more], ChatCompletionsErrors.errorBody(error))
   }
 
   /** Admits, then opens the socket or answers the plain request. */
@@ -65,6 +66,7 @@ export const routes = Effect.gen(function*() {
     Handshake.admit(head, admission, keyNeeded(), (admitted) => {
       if (exchange.closed) return
       if (admitted instanceof PublicError) refuse(exchange, exchange.path === requestsPath ? Handshake.inItsWords(admitted) : admitted)
+      else if (accept === null && Handshake.isAsked(exchange)) refuse(exchange, Handshake.incomplete)
       else if (accept === null) plain(exchange, admitted)
       else accept({ maxMessageBytes }, (socket) => open(socket, head))
     })

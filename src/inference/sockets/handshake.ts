@@ -42,6 +42,9 @@ export const headOf = (exchange: Exchange, path: string): FramedHead => {
   return head
 }
 
+/** The request asks for a WebSocket; one that the server cannot open has no fitting key or version. */
+export const isAsked = (exchange: Exchange): boolean => exchange.header("upgrade")?.toLowerCase() === "websocket"
+
 export interface Admitted {
   /** Null for an anonymous caller. */
   readonly key: ApiKey | null
@@ -71,5 +74,8 @@ const callHeadOf = (head: FramedHead): InferenceCall.CallHead => ({
 
 /** The path of requests in frames has its own codes. */
 export const inItsWords = (error: PublicError): PublicError => error.code !== "invalid_api_key" ? error : Errors.make(error === required ? "ws_auth_required" : "ws_auth_invalid", error.message)
+
+/** What a request for a WebSocket is told that lacks what one needs. */
+export const incomplete = Errors.make("bad_websocket_handshake", "This is no complete handshake of a WebSocket: it needs Sec-WebSocket-Version 13 and a Sec-WebSocket-Key of 16 bytes in base64.")
 
 const required = Errors.make("invalid_api_key", "A WebSocket needs an API key: send 'Authorization: Bearer <key>' with the handshake.")

@@ -40,7 +40,7 @@ export class NativeSockets {
   }
 
   /** Takes the upgrades of every path; `dispatch` decides who serves them. */
-  mount(app: NativeApp, dispatch: (exchange: UwsExchange, shake: Shake) => void): void {
+  mount(app: NativeApp, dispatch: (exchange: UwsExchange, shake: Shake | undefined) => void): void {
     const { highWaterBytes, idleSeconds, maxPayloadBytes } = this.direct.limits
     app.ws<{ readonly owner: SocketOwner }>("/*", {
       // The native server cuts without a word: what is only a little too long is told so by its owner.
@@ -52,7 +52,7 @@ export class NativeSockets {
       sendPingsAutomatically: true,
       upgrade: (res, req, context) => {
         const exchange = new UwsExchange(res, req, this.host)
-        dispatch(exchange, this.shakeOf(exchange, req, context))
+        dispatch(exchange, req.getHeader("sec-websocket-version") === VERSION ? this.shakeOf(exchange, req, context) : undefined)
       },
       open: (ws) => ws.getUserData().owner.opened(ws),
       message: (ws, data, isBinary) => ws.getUserData().owner.message(data, isBinary),
@@ -84,5 +84,8 @@ export class NativeSockets {
     }
   }
 }
+
+/** The one version of the protocol that is spoken (RFC 6455, section 4.1). */
+const VERSION = "13"
 
 const textDecoder = new TextDecoder()
