@@ -1,5 +1,6 @@
 /** The model list as each vendor's client reads it, and what clients ask before their first call. */
 import Anthropic from "@anthropic-ai/sdk"
+import { GoogleGenAI } from "@google/genai"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Registry from "#src/providers/Registry.ts"
 import * as Http from "#test/support/http.ts"
@@ -57,6 +58,42 @@ describe("GET /v1/models of a client of the messages format", () => {
     const { key } = await lab.gateway.operator.createKey("one model", { allowedModels: ["lab/b"] })
     const { body } = await get("/v1/models", { ...version, "x-api-key": key })
     expect((body["data"] as ReadonlyArray<{ id: string }>).map(({ id }) => id)).toEqual(["lab/b"])
+  })
+})
+
+describe("GET /v1beta/models of a client of Google's", () => {
+  it("is paged by pageSize as its SDK does, and whole without it", async () => {
+    const { key } = await lab.gateway.operator.createKey("native lists")
+    const google = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: lab.gateway.url } })
+    const all: Array<string | undefined> = []
+    const pager = await google.models.list({ config: { pageSize: 2 } })
+    expect(pager.pageLength).toBe(2)
+    for await (const { name } of pager) all.push(name)
+    const { body } = await get("/v1beta/models")
+    expect(body).not.toHaveProperty("nextPageToken")
+    expect((body["models"] as ReadonlyArray<{ name: string }>).map(({ name }) => name)).toEqual(all)
+    expect(new Set(all).size).toBe(all.length)
+    expect(all).toEqual(expect.arrayContaining(["a", "b", "c", "d", "e"].map((id) => `models/lab/${id}`)))
+  })
+
+  it.each([["pageSize=-1", "pageSize"], ["pageSize=x", "pageSize"], ["pageToken=nothing", "pageToken"]])("refuses ?%s", async (query, param) => {
+    expect(await get(`/v1beta/models?${query}`)).toMatchObject({ status: 400, body: { error: { code: 400, status: "INVALID_ARGUMENT", details: [{ metadata: { param } }] } } })
+  })
+})
+
+describe("one model by its bare id", () => {
+  it("is the entry of the only provider that serves it, in each format, for keys that may use it", async () => {
+    const { operator } = lab.gateway
+    await operator.call("POST", "/api/provider-models", { provider: "lab", modelId: "only-here", modelName: "Only here" })
+    expect((await get("/v1/models/only-here")).body).toMatchObject({ id: "lab/only-here", object: "model" })
+    expect((await get("/v1/models/only-here", version)).body).toMatchObject({ id: "lab/only-here", type: "model" })
+    expect((await get("/v1beta/models/only-here")).body).toMatchObject({ name: "models/lab/only-here" })
+    expect((await Http.send(lab.gateway.url, { path: "/api/show", body: { model: "only-here" } })).status).toBe(200)
+    const { key } = await operator.createKey("another model", { allowedModels: ["lab/b"] })
+    expect((await get("/v1/models/only-here", { authorization: `Bearer ${key}` })).status).toBe(404)
+    await lab.pool("lab2", ["lab-two-credential-0001"])
+    await operator.call("POST", "/api/provider-models", { provider: "lab2", modelId: "only-here", modelName: "Here, too" })
+    expect((await get("/v1/models/only-here")).status).toBe(404)
   })
 })
 

@@ -63,8 +63,8 @@ const autoCandidates = Question.make({ prefix: "/v1/auto-combo/" }, ({ rest }, _
   AutoCandidates.candidatesOf(router(), rest.slice(0, -"/candidates".length), key, request.now()))
 
 /** The list of Google's clients, and one entry of it. */
-const nativeAnswer = ({ options, rest, view }: Question.Asked, visible: (entry: ModelCatalog.ModelEntry) => boolean) => {
-  if (rest === "") return GenerateModels.modelList(conversational(view, options).filter(visible).map(native))
+const nativeAnswer = ({ options, query, rest, view }: Question.Asked, visible: (entry: ModelCatalog.ModelEntry) => boolean) => {
+  if (rest === "") return GenerateModels.modelPage(conversational(view, options).filter(visible).map(native), query)
   const id = GenerateModels.modelIdOf(rest.slice(1))
   const entry = ModelCatalog.entryById(view, options, id)
   return entry === null || !visible(entry)

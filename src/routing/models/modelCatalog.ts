@@ -208,10 +208,13 @@ export const ofProvider = (view: CatalogView, options: CatalogOptions, prefix: s
   return entriesOf(view, options).filter((entry) => entry.owned_by === owner && owner !== "combo")
 }
 
-/** GET /v1/models/{id}: by any id that some prefix mode lists; null when it is not offered. */
+/** GET /v1/models/{id}: by any id that some prefix mode lists, or by the bare id of one provider's model; null when it is not offered. */
 export const entryById = (view: CatalogView, options: CatalogOptions, id: string): ModelEntry | null => {
   const entries = entriesOf(view, { ...options, prefixMode: "dual" })
-  return entries.find((entry) => entry.id === id) ?? null
+  const named = entries.find((entry) => entry.id === id)
+  if (named !== undefined) return named
+  const owned = entries.filter((entry) => entry.root === id && entry.id === `${entry.owned_by}/${id}`)
+  return owned.length === 1 ? owned[0] as ModelEntry : null
 }
 
 /** One model of GET /api/models/catalog. */

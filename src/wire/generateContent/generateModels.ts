@@ -36,6 +36,20 @@ export const modelEntry = (model: Model) => ({
 /** Answer of GET /v1beta/models. */
 export const modelList = (models: ReadonlyArray<Model>) => ({ models: models.map(modelEntry) })
 
+/** Entries of one page at most, as the vendor bounds it. */
+const maxPageSize = 1_000
+
+/** The list, or a page of `pageSize` entries behind the one that `pageToken` names. */
+export const modelPage = (models: ReadonlyArray<Model>, query: URLSearchParams) => {
+  const [size, token] = [query.get("pageSize") ?? "0", query.get("pageToken") ?? ""]
+  if (!/^\d{1,9}$/.test(size)) return invalid("pageSize", "Query parameter 'pageSize' must be a whole number from 0.")
+  const at = token === "" ? -1 : models.findIndex(({ id }) => id === token)
+  if (token !== "" && at === -1) return invalid("pageToken", "Query parameter 'pageToken' is none that a page of this list named.")
+  const rest = models.slice(at + 1)
+  const page = Number(size) === 0 ? rest : rest.slice(0, Math.min(Number(size), maxPageSize))
+  return { ...modelList(page), ...(page.length < rest.length ? { nextPageToken: page.at(-1)?.id } : {}) }
+}
+
 /** The model id in `models/<id>` or `<id>`, as paths and bodies name it. */
 export const modelIdOf = (name: string): string => name.startsWith("models/") ? name.slice("models/".length) : name
 
