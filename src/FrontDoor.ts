@@ -14,7 +14,7 @@ import type { DirectRoute } from "#src/platform/server/Exchange.ts"
 import * as UwsHttpServer from "#src/platform/server/uws/UwsHttpServer.ts"
 import * as NamelessFile from "#src/platform/structures/namelessFile.ts"
 import * as Log from "#src/platform/telemetry/Log.ts"
-import { errorBody } from "#src/wire/chatCompletions/errors.ts"
+import { errorBodyAt } from "#src/wire/errorBodyAt.ts"
 
 /** Tier 1: where log lines go, and the port. It is open before anything else is ready; until then each request is answered with "retry later". */
 export const layer = (settings: Values) => {
@@ -49,5 +49,5 @@ const starting: DirectRoute = (exchange) => {
   const ping = exchange.path === "/api/health/ping"
   exchange.respond(503, ["Content-Type", "application/json", "Retry-After", "1", "X-Gateway-Version", version], ping
     ? JSON.stringify({ status: "unavailable", version })
-    : errorBody(Errors.make("starting", "The gateway is starting or shutting down; repeat the request in a second.")))
+    : errorBodyAt(exchange.path)(Errors.make("starting", "The gateway is starting or shutting down; repeat the request in a second.")))
 }

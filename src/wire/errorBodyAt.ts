@@ -1,16 +1,16 @@
-/** Error bodies by path alone, for answers that no endpoint gives. */
-import * as ChatCompletions from "#src/wire/chatCompletions/index.ts"
-import * as GenerateContent from "#src/wire/generateContent/index.ts"
-import * as LocalModelServer from "#src/wire/localModelServer/index.ts"
-import * as Messages from "#src/wire/messages/index.ts"
-import * as Responses from "#src/wire/responses/index.ts"
+/** Error bodies by path alone, for answers that no endpoint gives. Loaded before the port opens: of the formats it needs their errors alone. */
+import * as ChatCompletionsErrors from "#src/wire/chatCompletions/errors.ts"
+import * as GenerateContentErrors from "#src/wire/generateContent/errors.ts"
+import * as LocalModelServerErrors from "#src/wire/localModelServer/errors.ts"
+import * as MessagesErrors from "#src/wire/messages/errors.ts"
+import * as ResponsesErrors from "#src/wire/responses/errors.ts"
 
 /** How errors are written for clients of an inference path. */
 export const errorBodyAt = (path: string) => {
-  if (path.startsWith("/v1beta/")) return GenerateContent.client.errorBody
-  if (path.startsWith("/v1/messages")) return Messages.client.errorBody
-  if (path.endsWith("/responses")) return Responses.client.errorBody
-  return isLocal(path) ? LocalModelServer.client.errorBody : ChatCompletions.client.errorBody
+  if (path.startsWith("/v1beta/")) return GenerateContentErrors.errorBody
+  if (path.startsWith("/v1/messages")) return MessagesErrors.errorBody
+  if (path.endsWith("/responses")) return ResponsesErrors.errorBody
+  return isLocal(path) ? LocalModelServerErrors.errorBody : ChatCompletionsErrors.errorBody
 }
 
 const localPath = /\/api\/(?:blobs\/[^/]+|chat|copy|create|delete|embed|embeddings|generate|ps|pull|push|show|tags|version)$/

@@ -78,9 +78,9 @@ const expected = ({ access, group, method, path }: RouteRule, { credential, forw
 
 const codeIn = (text: string): string => {
   try {
-    const { error } = JSON.parse(text) as { error?: string | { code?: unknown; data?: { code?: unknown }; details?: ReadonlyArray<{ reason?: unknown }> } }
-    // The local model server's format has no codes.
-    if (typeof error === "string") return error.startsWith("A page of another origin") ? "origin_not_allowed" : "-"
+    const { code, error } = JSON.parse(text) as { code?: unknown; error?: string | { code?: unknown; data?: { code?: unknown }; details?: ReadonlyArray<{ reason?: unknown }> } }
+    // In the local model server's format the code stands beside the words.
+    if (typeof error === "string") return typeof code === "string" ? code : "-"
     // The generateContent format keeps our code in its details, a JSON-RPC frame in its data.
     return String(error?.details?.[0]?.reason ?? error?.data?.code ?? error?.code)
   } catch {
@@ -153,6 +153,17 @@ describe("the authorization table: origin, host and proxy", () => {
       expect([path, reply.status, codeIn(reply.text)]).toEqual([path, 421, "host_not_allowed"])
       expect(reply.text).toContain("GATEWAY_ALLOWED_HOSTS")
     }
+  })
+
+  it.each([
+    ["/v1/chat/completions", { error: { type: "invalid_request_error", code: "host_not_allowed" } }],
+    ["/v1/messages", { type: "error", error: { type: "invalid_request_error", code: "host_not_allowed" } }],
+    ["/v1beta/models/lab/echo:generateContent", { error: { code: 421, status: expect.any(String) as unknown, details: [{ reason: "host_not_allowed" }] } }],
+    ["/v1/api/chat", { error: expect.stringContaining("GATEWAY_ALLOWED_HOSTS") as unknown, code: "host_not_allowed" }]
+  ])("is told a client of %s in its format", async (path, body) => {
+    const reply = await Http.send(lab.gateway.url, { path, headers: { host: "evil.example" }, body: {} })
+    expect(reply.status).toBe(421)
+    expect(JSON.parse(reply.text)).toMatchObject(body)
   })
 })
 

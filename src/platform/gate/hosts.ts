@@ -6,7 +6,7 @@
 import * as Errors from "#schemas/errors.ts"
 import { version } from "#schemas/version.ts"
 import type { ExchangeGuard } from "#src/platform/server/Exchange.ts"
-import { errorBody } from "#src/wire/chatCompletions/errors.ts"
+import { errorBodyAt } from "#src/wire/errorBodyAt.ts"
 import { hostname, isLoopbackAddress, isLoopbackName } from "./loopback.ts"
 import type { Names } from "./publicNames.ts"
 
@@ -55,7 +55,7 @@ export const guard = ({ allowedHosts, host, publicNames, publicUrl }: HostRules)
     if (!everyCaller && !isLoopbackAddress(exchange.peerAddress)) return false
     if (publicNames?.has(hostname(sent)) === true) return false
     const error = Errors.make("host_not_allowed", `This gateway is not called '${hostname(sent).slice(0, 100)}': use a loopback name such as localhost, or add the name to GATEWAY_ALLOWED_HOSTS.`)
-    exchange.respond(error.status, ["Content-Type", "application/json", "X-Gateway-Version", version], errorBody(error))
+    exchange.respond(error.status, ["Content-Type", "application/json", "X-Gateway-Version", version], errorBodyAt(exchange.path)(error))
     return true
   }
 }

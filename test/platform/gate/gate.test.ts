@@ -81,8 +81,8 @@ const verdicts = (rules: Partial<Hosts.HostRules>) => {
   const guard = Hosts.guard({ host: "127.0.0.1", publicUrl: null, allowedHosts: [], ...rules })
   return (host: string | undefined, peerAddress = "127.0.0.1"): number | null => {
     let answered: number | null = null
-    const exchange: Pick<Exchange, "header" | "peerAddress" | "respond"> = {
-      peerAddress, header: (name) => name === "host" ? host : undefined, respond: (status) => { answered = status }
+    const exchange: Pick<Exchange, "header" | "path" | "peerAddress" | "respond"> = {
+      peerAddress, path: "/v1/models", header: (name) => name === "host" ? host : undefined, respond: (status) => { answered = status }
     }
     assert.strictEqual(guard(exchange as Exchange), answered !== null)
     return answered
