@@ -42,7 +42,7 @@ describe("GET /api/usage/self-usage", () => {
     const key = await asking({ usageLimitEnabled: true, dailyUsageLimitUsd: 2 })
     await lab.gateway.operator.call("POST", "/api/usage/token-limits", { apiKeyId: key.id, scopeType: "global", tokenLimit: 1_000 })
     const reply = await own(key.key)
-    expect(reply.headers["content-type"]).toContain("text/plain")
+    expect([reply.headers["content-type"], (await own(null)).headers["content-type"]]).toEqual(["text/plain; charset=utf-8", "text/plain; charset=utf-8"])
     expect(reply.text).toMatch(/^Plan\nAPI key asks\n\nUsage\n/)
     expect(reply.text).toMatch(/Daily limit\n0% used\nResets in \d+[mhd]\nLimit\n\$0\.0000 of \$2\.00/)
     expect(reply.text).toMatch(/Tokens \(global, monthly\)\n0% used\nResets in \d+[mhd]\nLimit\n0 tokens of 1000 tokens/)

@@ -13,9 +13,12 @@ import { builtin } from "#src/providers/Registry.ts"
 import { SelfUsageGroup } from "./api.ts"
 import * as Surface from "#src/management/Surface.ts"
 
+/** Names of keys may hold any letter. */
+const plain = (text: string, status = 200) => HttpServerResponse.text(text, { status, contentType: "text/plain; charset=utf-8" })
+
 const refused = (status: number, message: string, json: boolean) => json
   ? HttpServerResponse.jsonUnsafe({ allowed: false, error: { message } }, { status })
-  : HttpServerResponse.text(`${message}\n`, { status })
+  : plain(`${message}\n`, status)
 
 export const layer = HttpApiBuilder.group(Surface.make(SelfUsageGroup), "selfUsage", Effect.fn(function*(handlers) {
   const keys = yield* Keys
@@ -37,7 +40,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SelfUsageGroup), "selfUsa
       return refused(403, "This API key may not read its usage: allowUsageCommand is off.", json)
     }
     const usage = yield* OwnUsage.read(sources, presented.key, now)
-    return json ? HttpServerResponse.jsonUnsafe(usage) : HttpServerResponse.text(OwnUsage.text(usage))
+    return json ? HttpServerResponse.jsonUnsafe(usage) : plain(OwnUsage.text(usage))
   })
 
   return handlers.handleAll({ read: ({ query }) => answer(read(query.format === "json")) })
