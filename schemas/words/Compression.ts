@@ -46,7 +46,17 @@ export const RtkConfig = Schema.Struct({
   maxLinesPerResult: integer(10, 100_000),
   maxCharsPerResult: integer(500, 10_000_000),
   /** From so many equal lines one after the other, the first stands for all. */
-  deduplicateThreshold: integer(2, 1_000)
+  deduplicateThreshold: integer(2, 1_000),
+  /** Of what users, and models, say: output of commands in fenced code, behind a line `$ command`. */
+  applyToCodeBlocks: Schema.Boolean,
+  applyToAssistantMessages: Schema.Boolean,
+  /** Matches of a search name their file once, from groupingThreshold matches on. */
+  enableGrouping: Schema.Boolean,
+  groupingThreshold: integer(2, 1_000),
+  /** Comments on lines of their own go from fenced code of the roles above. */
+  stripCodeComments: Schema.Boolean,
+  /** Texts for readers of an API are no comments. */
+  preserveDocstrings: Schema.Boolean
 }).annotate({ identifier: "RtkConfig" })
 export interface RtkConfig extends Schema.Schema.Type<typeof RtkConfig> {}
 
@@ -67,7 +77,15 @@ export const AggressiveConfig = Schema.Struct({
   /** From which age on what is done; turns younger than `verbatim` stay. */
   thresholds: Schema.Struct({ fullSummary: turns, moderate: turns, light: turns, verbatim: turns }),
   /** Which results of tools may lose something. */
-  toolStrategies: Schema.Struct({ shellOutput: Schema.Boolean, json: Schema.Boolean }),
+  toolStrategies: Schema.Struct({
+    shellOutput: Schema.Boolean, json: Schema.Boolean,
+    /** A file that was read again later is named. */
+    fileContent: Schema.Boolean,
+    /** Matches of a search name their file once. */
+    grepSearch: Schema.Boolean,
+    /** Long stack traces keep their first and last calls. */
+    errorMessage: Schema.Boolean
+  }),
   /** False: the oldest turns are as those in the middle. */
   summarizerEnabled: Schema.Boolean,
   /** Estimated tokens of a summary, beside what always stays. */
@@ -82,7 +100,9 @@ export const UltraConfig = Schema.Struct({
   /** Share of the words that stays at least. */
   compressionRate: Schema.Finite.check(Schema.isBetween({ minimum: 0.1, maximum: 1 })),
   /** Words with a lower score may go. */
-  minScoreThreshold: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 0.5 }))
+  minScoreThreshold: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 0.5 })),
+  /** Estimated tokens; a longer message becomes a summary of about this length. 0 = none does. */
+  maxTokensPerMessage: integer(0, 1_000_000)
 })
 export interface UltraConfig extends Schema.Schema.Type<typeof UltraConfig> {}
 
@@ -159,14 +179,16 @@ export const compressionDefaults: CompressionSettings = {
   cavemanConfig: { enabled: true, compressRoles: ["user"], skipRules: [], minMessageLength: 50, preservePatterns: [], intensity: "full" },
   rtkConfig: {
     enabled: true, intensity: "standard", applyToToolResults: true, enabledFilters: [], disabledFilters: [], maxLinesPerResult: 120,
-    maxCharsPerResult: 12_000, deduplicateThreshold: 3
+    maxCharsPerResult: 12_000, deduplicateThreshold: 3, applyToCodeBlocks: false, applyToAssistantMessages: false, enableGrouping: false, groupingThreshold: 3,
+    stripCodeComments: false, preserveDocstrings: true
   },
   languageConfig: { enabled: false, defaultLanguage: "en", autoDetect: true, enabledPacks: ["en"] },
   aggressive: {
-    thresholds: { fullSummary: 5, moderate: 3, light: 2, verbatim: 2 }, toolStrategies: { shellOutput: true, json: true }, summarizerEnabled: true,
+    thresholds: { fullSummary: 5, moderate: 3, light: 2, verbatim: 2 },
+    toolStrategies: { shellOutput: true, json: true, fileContent: false, grepSearch: false, errorMessage: false }, summarizerEnabled: true,
     maxTokensPerMessage: 2_048, minSavingsThreshold: 0.05
   },
-  ultra: { enabled: false, compressionRate: 0.5, minScoreThreshold: 0.3 },
+  ultra: { enabled: false, compressionRate: 0.5, minScoreThreshold: 0.3, maxTokensPerMessage: 0 },
   mcpAccessibility: { enabled: true, maxTextChars: 50_000, collapseThreshold: 30, collapseKeepHead: 10, collapseKeepTail: 5, minLengthToProcess: 2_000 }
 }
 

@@ -1,6 +1,12 @@
 /** A text of a conversation, as the engines are given it. */
 import type { Role } from "#schemas/words/Compression.ts"
 
+/** One call of a tool. */
+export interface Called {
+  /** Its arguments, parsed or as JSON. */
+  readonly input: unknown
+}
+
 export interface Piece {
   readonly role: Role
   readonly text: string
@@ -12,4 +18,8 @@ export interface Piece {
   readonly tool: string | null
   /** How many answers of the model begin before it: each with its calls is one. */
   readonly turn: number
+  /** The call whose result it is; absent or null = it is none, or none that is sure. */
+  readonly called?: Called | null
+  /** The tool said that it failed: only what shortens failures may touch it. */
+  readonly failed?: boolean
 }

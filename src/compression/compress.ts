@@ -3,6 +3,7 @@ import type { EngineId } from "#schemas/words/Compression.ts"
 import type { FormatName } from "#schemas/wire/conversation.ts"
 import type * as Edits from "#src/wire/json/edits.ts"
 import * as Caveman from "./caveman.ts"
+import * as Blocks from "./code/blocks.ts"
 import * as Aggressive from "./history/aggressive.ts"
 import * as Repeats from "./history/repeats.ts"
 import * as Ultra from "./history/ultra.ts"
@@ -11,9 +12,11 @@ import type { Piece } from "./Piece.ts"
 import * as Pieces from "./pieces.ts"
 import type { Plan, Stage } from "./plan.ts"
 import * as Accessibility from "./results/accessibility.ts"
+import * as Grouping from "./results/grouping.ts"
 import * as Ionizer from "./results/ionizer.ts"
 import { isQuery } from "./results/queries.ts"
 import * as Rtk from "./rtk/rtk.ts"
+import * as Validation from "./validation.ts"
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -102,9 +105,13 @@ class Work {
     return said.text
   }
 
-  private rtk({ command, frozen, role, text }: Piece, options: Rtk.Options): string {
+  private rtk(piece: Piece, options: Rtk.Options): string {
     const { config } = options
-    if (frozen || role !== "tool" || !config.applyToToolResults) return text
+    const { command, frozen, role, text } = piece
+    if (frozen) return text
+    if (Blocks.appliesTo(role, config)) return this.blocks(piece, options)
+    if (role !== "tool" || !config.applyToToolResults) return text
+    if (config.enableGrouping && Grouping.isSearch(piece)) return this.group(piece, config.groupingThreshold)
     const filter = Rtk.filterOf(command, text)
     if (filter === null) return this.leave(text, "no_known_command_output")
     if (!Rtk.allows(config, filter)) return this.leave(text, "filter_disabled")
@@ -112,6 +119,17 @@ class Work {
     for (const technique of said.techniques) this.techniques.add(`rtk:${technique}`)
     this.errors.push(...said.validation.errors)
     return said.text
+  }
+
+  private blocks(piece: Piece, options: Rtk.Options): string {
+    const { errors, techniques, text } = Blocks.shorten(piece.text, options)
+    return this.said("rtk", piece, text, techniques[0] ?? null, errors)
+  }
+
+  private group(piece: Piece, threshold: number): string {
+    const said = Grouping.group(piece.text, threshold)
+    const { errors, valid } = Validation.compare(piece.text, said, false)
+    return this.said("rtk", piece, valid ? said : piece.text, "grouped", errors)
   }
 
   /** A text that is longer than it was is not taken. */

@@ -6,7 +6,7 @@ import type { Role } from "#schemas/words/Compression.ts"
 import type { FormatName } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { commandOf, lineOf } from "./command.ts"
-import type { Piece } from "./Piece.ts"
+import type { Called, Piece } from "./Piece.ts"
 
 export interface Found extends Piece {
   readonly path: ReadonlyArray<string | number>
@@ -16,8 +16,10 @@ type Path = ReadonlyArray<string | number>
 type Body = Readonly<Record<string, unknown>>
 
 /** What a result of a tool comes from. */
-type Source = Pick<Piece, "command" | "tool">
-const none: Source = { command: null, tool: null }
+type Source = Required<Pick<Piece, "called" | "command" | "failed" | "tool">>
+const none: Source = { called: null, command: null, failed: false, tool: null }
+/** What says of itself that it failed: no engine knows where it comes from. */
+const failure: Source = { ...none, failed: true }
 
 const textTypes = new Set(["text", "input_text", "output_text"])
 const roles: ReadonlyMap<unknown, Role> = new Map([
@@ -33,6 +35,9 @@ class Collector {
   /** Commands and names of tools by the id of their call. */
   private readonly commands = new Map<unknown, string>()
   private readonly tools = new Map<unknown, string>()
+  private readonly calls = new Map<unknown, Called | null>()
+  /** Ids of calls without a result. */
+  private readonly unanswered = new Set<unknown>()
   /** Answers of the model that have begun. */
   private turn = 0
   private answers = false
@@ -44,8 +49,8 @@ class Collector {
     this.answers = answers
   }
 
-  add(role: Role, path: Path, text: unknown, { command, tool }: Source = none): void {
-    if (typeof text === "string" && text !== "") this.found.push({ role, path, text, command, tool, turn: this.turn, frozen: false })
+  add(role: Role, path: Path, text: unknown, { called, command, failed, tool }: Source = none): void {
+    if (typeof text === "string" && text !== "") this.found.push({ role, path, text, command, tool, turn: this.turn, frozen: false, called, failed })
   }
 
   /** Everything up to here is a prefix that is cached. */
@@ -58,6 +63,9 @@ class Collector {
   call(id: unknown, tool: unknown, input: unknown): void {
     if (typeof tool !== "string") return
     this.tools.set(id, tool)
+    // Of two calls that share an id, it is not sure which one is answered.
+    this.calls.set(id, this.unanswered.has(id) ? null : { input })
+    this.unanswered.add(id)
     // A local server's calls have no ids of their own: the newest one is meant.
     this.commands.delete(id)
     const command = commandOf(tool, input)
@@ -69,7 +77,8 @@ class Collector {
   }
 
   sourceOf(id: unknown): Source {
-    return { command: this.commands.get(id) ?? null, tool: this.tools.get(id) ?? null }
+    this.unanswered.delete(id)
+    return { called: this.calls.get(id) ?? null, command: this.commands.get(id) ?? null, failed: false, tool: this.tools.get(id) ?? null }
   }
 
   /** A text, or a list of parts with texts. */
@@ -84,8 +93,8 @@ class Collector {
     const type = part["type"]
     if (type === "tool_use") this.call(part["id"], part["name"], part["input"])
     else if (type === "tool_result") {
-      // What a tool says of its failure stays whole.
-      if (part["is_error"] !== true) this.content("tool", [...path, "content"], part["content"], this.sourceOf(part["tool_use_id"]))
+      const source = this.sourceOf(part["tool_use_id"])
+      this.content("tool", [...path, "content"], part["content"], part["is_error"] === true ? failure : source)
     } else if (textTypes.has(type as string)) this.add(role, [...path, "text"], part["text"], source)
     this.mark(part)
   }

@@ -17,7 +17,7 @@ import { isQuery } from "#src/compression/results/queries.ts"
 import { steadyGrowthOf } from "#test/support/late.ts"
 
 const settings: CompressionSettings = {
-  ...compressionDefaults, ultra: { enabled: true, compressionRate: 0.3, minScoreThreshold: 0.5 },
+  ...compressionDefaults, ultra: { enabled: true, compressionRate: 0.3, minScoreThreshold: 0.5, maxTokensPerMessage: 0 },
   aggressive: { ...compressionDefaults.aggressive, thresholds: { fullSummary: 3, moderate: 2, light: 1, verbatim: 1 }, minSavingsThreshold: 0, maxTokensPerMessage: 10 },
   mcpAccessibility: { ...compressionDefaults.mcpAccessibility, minLengthToProcess: 0, collapseThreshold: 4, collapseKeepHead: 1, collapseKeepTail: 1 },
   rtkConfig: { ...compressionDefaults.rtkConfig, maxLinesPerResult: 10 }
@@ -210,7 +210,7 @@ describe("a summary", () => {
 })
 
 describe("ultra", () => {
-  const config = { enabled: true, compressionRate: 0.5, minScoreThreshold: 0.3 }
+  const config = { enabled: true, compressionRate: 0.5, minScoreThreshold: 0.3, maxTokensPerMessage: 0 }
   const sentence = "We have looked at the tests of the file `the a`, and it is not the case that they would fail because of the 3 rules that were changed."
 
   it("takes the words away that say least, and never a negation, a condition, a number or code", () => {

@@ -225,14 +225,15 @@ describe("the settings of compression", () => {
       stackedPipeline: [{ engine: "rtk", intensity: "standard" }, { engine: "caveman", intensity: "full" }],
       cavemanConfig: { enabled: true, compressRoles: ["user"], skipRules: [], minMessageLength: 50, preservePatterns: [], intensity: "ultra" },
       rtkConfig: {
-        enabled: true, intensity: "standard", applyToToolResults: true, enabledFilters: [], disabledFilters: [], maxLinesPerResult: 120, maxCharsPerResult: 12_000, deduplicateThreshold: 3
+        enabled: true, intensity: "standard", applyToToolResults: true, enabledFilters: [], disabledFilters: [], maxLinesPerResult: 120, maxCharsPerResult: 12_000, deduplicateThreshold: 3,
+        applyToCodeBlocks: false, applyToAssistantMessages: false, enableGrouping: false, groupingThreshold: 3, stripCodeComments: false, preserveDocstrings: true
       },
       languageConfig: { enabled: false, defaultLanguage: "en", autoDetect: true, enabledPacks: ["en"] },
       aggressive: {
-        thresholds: { fullSummary: 5, moderate: 3, light: 2, verbatim: 2 }, toolStrategies: { shellOutput: true, json: true }, summarizerEnabled: true, maxTokensPerMessage: 2_048,
-        minSavingsThreshold: 0.05
+        thresholds: { fullSummary: 5, moderate: 3, light: 2, verbatim: 2 }, toolStrategies: { shellOutput: true, json: true, fileContent: false, grepSearch: false, errorMessage: false },
+        summarizerEnabled: true, maxTokensPerMessage: 2_048, minSavingsThreshold: 0.05
       },
-      ultra: { enabled: false, compressionRate: 0.5, minScoreThreshold: 0.3 },
+      ultra: { enabled: false, compressionRate: 0.5, minScoreThreshold: 0.3, maxTokensPerMessage: 0 },
       mcpAccessibility: { enabled: true, maxTextChars: 50_000, collapseThreshold: 30, collapseKeepHead: 10, collapseKeepTail: 5, minLengthToProcess: 2_000 },
       cacheMinutes: 5, contextEditing: { enabled: false }
     })
@@ -243,10 +244,10 @@ describe("the settings of compression", () => {
 
   it.each([
     [path, { cavemanOutputMode: { intensity: "loud" } }, "bad_request", "cavemanOutputMode.intensity"], [path, { contextEditing: { enabled: true } }, "not_supported_yet", "contextEditing"],
-    [path, { aggressive: { toolStrategies: { fileContent: true } } }, "not_supported_yet", "aggressive.toolStrategies.fileContent"], [path, { ultra: { maxTokensPerMessage: 5 } }, "not_supported_yet", "ultra.maxTokensPerMessage"],
+    [path, { aggressive: { toolStrategies: { fileContent: 1 } } }, "bad_request", "aggressive.toolStrategies.fileContent"], [path, { ultra: { slmFallbackToAggressive: false } }, "not_supported_yet", "ultra.slmFallbackToAggressive"],
     [path, { aggressive: { thresholds: { verbatim: 4 } } }, "bad_request", "aggressive.thresholds"], [path, { ultra: { compressionRate: 2 } }, "bad_request", "ultra.compressionRate"],
     [path, { mcpAccessibility: { collapseThreshold: 0 } }, "bad_request", "mcpAccessibility.collapseThreshold"],
-    [path, { rtkConfig: { applyToCodeBlocks: true } }, "not_supported_yet", "rtkConfig.applyToCodeBlocks"], ["/api/context/rtk/config", { customFiltersEnabled: true }, "not_supported_yet", "customFiltersEnabled"],
+    [path, { rtkConfig: { groupingThreshold: 1 } }, "bad_request", "rtkConfig.groupingThreshold"], ["/api/context/rtk/config", { customFiltersEnabled: true }, "not_supported_yet", "customFiltersEnabled"],
     [path, { defaultMode: "loud" }, "bad_request", "defaultMode"], [path, { stackedPipeline: [] }, "bad_request", "stackedPipeline"],
     [path, { stackedPipeline: [{ engine: "nothing" }] }, "bad_request", "stackedPipeline.0.engine"],
     [path, { stackedPipeline: [{ engine: "rtk", config: { enabledFilters: ["nothing"] } }] }, "bad_request", "stackedPipeline.0.config.enabledFilters.0"], [path, { compressionComboId: "nothing" }, "bad_request", "compressionComboId"], [path, { cavemanConfig: { skipRules: ["nothing"] } }, "bad_request", "cavemanConfig.skipRules.0"],

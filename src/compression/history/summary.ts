@@ -5,6 +5,8 @@
 import { languageOf } from "#src/compression/language.ts"
 import * as Masking from "#src/compression/masking.ts"
 
+/** Characters of one token. */
+export const perToken = 4
 const marker = "[Sentences of this older message are left out.]"
 const never = (): boolean => false
 const placeholder = /[\uE000-\uE001]/

@@ -9,6 +9,7 @@ import * as Masking from "#src/compression/masking.ts"
 import type { Piece } from "#src/compression/Piece.ts"
 import * as Validation from "#src/compression/validation.ts"
 import { agesOf } from "./age.ts"
+import * as Summary from "./summary.ts"
 
 /** Turns that stay as they are. */
 const newest = 2
@@ -34,7 +35,7 @@ const scoreOf = (word: string): number => scores.get(word.toLowerCase()) ?? usua
 const word = /(?<![\p{L}\p{N}'’\uE000-\uE001-])[\p{L}]+(?![\p{L}\p{N}'’\uE000\uE001-])[ \t]?/gu
 
 /** A text with fewer words. */
-export const prune = (text: string, { compressionRate, minScoreThreshold }: UltraConfig): string => {
+export const prune = (text: string, { compressionRate, minScoreThreshold }: Pick<UltraConfig, "compressionRate" | "minScoreThreshold">): string => {
   if (text.length < shortest || text.length > longest || languageOf(text) !== "en") return text
   const masked = Masking.mask(text, never)
   if (masked === null) return text
@@ -63,7 +64,9 @@ export const compress = (pieces: ReadonlyArray<Piece>, config: UltraConfig): Rea
   const ages = agesOf(pieces)
   return pieces.map(({ frozen, role, text }, i): Said => {
     if (frozen || role === "system" || role === "tool" || (ages[i] as number) < newest) return { text, errors: [] }
-    const said = prune(text, config)
+    const pruned = prune(text, config)
+    const most = config.maxTokensPerMessage * Summary.perToken
+    const said = most > 0 && pruned.length > most ? Summary.of(pruned, most) : pruned
     if (said === text || said.trim() === "") return { text, errors: [] }
     const { errors, valid } = Validation.compare(text, said, true)
     return { text: valid ? said : text, errors }

@@ -1,5 +1,5 @@
 /** Which fields of the settings of compression act. The others belong to engines that are not built: only their neutral value is taken. */
-import { actIn, actsIn, lack, lacks, type Rows } from "#schemas/acting/row.ts"
+import { actIn, actsIn, lacks, type Rows } from "#schemas/acting/row.ts"
 import * as ActingTable from "#src/management/acting/ActingTable.ts"
 
 const caveman: Rows = {
@@ -12,16 +12,12 @@ const rtk: Rows = {
   enabled: actsIn("src/compression/plan.ts"),
   applyToToolResults: actsIn("src/compression/compress.ts"),
   ...actIn("src/compression/rtk/rtk.ts", "intensity", "enabledFilters", "disabledFilters", "maxLinesPerResult", "maxCharsPerResult", "deduplicateThreshold"),
-  applyToCodeBlocks: lacks("compression", false),
-  applyToAssistantMessages: lacks("compression", false),
+  ...actIn("src/compression/code/blocks.ts", "applyToCodeBlocks", "applyToAssistantMessages", "stripCodeComments", "preserveDocstrings"),
+  ...actIn("src/compression/compress.ts", "enableGrouping", "groupingThreshold"),
   customFiltersEnabled: lacks("compression", false),
   trustProjectFilters: lacks("compression", false),
   rawOutputRetention: lacks("compression", "never"),
-  rawOutputMaxBytes: lacks("compression", 1_048_576),
-  enableGrouping: lacks("compression", false),
-  groupingThreshold: lacks("compression"),
-  stripCodeComments: lacks("compression", false),
-  preserveDocstrings: lacks("compression")
+  rawOutputMaxBytes: lacks("compression", 1_048_576)
 }
 
 const rows: Rows = {
@@ -35,13 +31,11 @@ const rows: Rows = {
   ...ActingTable.below("cavemanOutputMode", { enabled: actsIn("src/compression/effective.ts"), ...actIn("src/compression/terse.ts", "intensity", "autoClarity") }),
   ...ActingTable.below("aggressive", {
     ...actIn("src/compression/history/aggressive.ts", "thresholds.fullSummary", "thresholds.moderate", "thresholds.light", "thresholds.verbatim", "toolStrategies.shellOutput",
-      "toolStrategies.json", "summarizerEnabled", "maxTokensPerMessage", "minSavingsThreshold"),
-    // A client may edit from files and from what it found in them; what tells of a failure stays.
-    ...lack("compression", false, "toolStrategies.fileContent", "toolStrategies.grepSearch", "toolStrategies.errorMessage")
+      "toolStrategies.json", "toolStrategies.fileContent", "toolStrategies.grepSearch", "toolStrategies.errorMessage", "summarizerEnabled", "maxTokensPerMessage", "minSavingsThreshold")
   }),
   ...ActingTable.below("ultra", {
-    enabled: actsIn("src/compression/plan.ts"), ...actIn("src/compression/history/ultra.ts", "compressionRate", "minScoreThreshold"),
-    slmFallbackToAggressive: lacks("compression", true), maxTokensPerMessage: lacks("compression", 0)
+    enabled: actsIn("src/compression/plan.ts"), ...actIn("src/compression/history/ultra.ts", "compressionRate", "minScoreThreshold", "maxTokensPerMessage"),
+    slmFallbackToAggressive: lacks("compression", true)
   }),
   contextEditing: lacks("compression", { enabled: false }),
   ...ActingTable.below("mcpAccessibility", {

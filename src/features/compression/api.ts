@@ -17,16 +17,15 @@ const unbuilt = {
 export const CavemanChange = partial(CavemanConfig)
 export const RtkChange = Schema.Struct({
   ...partial(RtkConfig).fields,
-  applyToCodeBlocks: json, applyToAssistantMessages: json, customFiltersEnabled: json, trustProjectFilters: json, rawOutputRetention: json, rawOutputMaxBytes: json,
-  enableGrouping: json, groupingThreshold: json, stripCodeComments: json, preserveDocstrings: json
+  customFiltersEnabled: json, trustProjectFilters: json, rawOutputRetention: json, rawOutputMaxBytes: json
 }).annotate({ identifier: "RtkChange" })
 
 const { thresholds, toolStrategies, ...aggressive } = AggressiveConfig.fields
 const AggressiveChange = Schema.Struct({
   ...partial(Schema.Struct(aggressive)).fields, thresholds: opt(partial(thresholds)),
-  toolStrategies: opt(Schema.Struct({ ...partial(toolStrategies).fields, fileContent: json, grepSearch: json, errorMessage: json }))
+  toolStrategies: opt(partial(toolStrategies))
 })
-const UltraChange = Schema.Struct({ ...partial(UltraConfig).fields, slmFallbackToAggressive: json, maxTokensPerMessage: json })
+const UltraChange = Schema.Struct({ ...partial(UltraConfig).fields, slmFallbackToAggressive: json })
 
 /** Objects are changed member by member; lists, and comboOverrides, are replaced. */
 export const CompressionChange = Schema.Struct({
