@@ -106,7 +106,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/combos": feature("combos"),
   "src/features/cloudAgents": feature("cloudAgents"),
   "src/features/compliance": feature("compliance"),
-  "src/features/compression": feature("compression", ["settings"]),
+  "src/features/compression": feature("compression", ["bodies", "settings"]),
   "src/features/configFile": feature("configFile", [], [
     // The file has the fields of the API.
     "yaml", ...["combos", "keys", "providers", "webhooks"].map((name) => `#src/features/${name}/api.ts`), "#src/features/providers/nodes/api.ts"

@@ -82,6 +82,7 @@ export const loops = {
   "call bodies": fiber("requests", STEADY, "bodies of calls wait in memory, and further ones are not kept"),
   "sweep/call bodies": fiber("requests", STEADY, "bodies of calls stay stored beyond their hours"),
   "compression statistics": fiber("requests", STEADY, "savings of compression wait to be stored"),
+  "raw outputs": fiber("requests", STEADY, "whole outputs of tools wait in memory, and further ones are not kept"),
   "search statistics": fiber("requests", STEADY, "counts of searches wait to be stored"),
   "proxy health": fiber("requests", STEADY, "counts of tunnels wait to be stored"),
   "background responses": fiber("requests", STEADY, "responses in the background are made twice, or wait for a process that makes them"),

@@ -6,6 +6,7 @@
  */
 import { compressionDefaults, type Mode } from "#schemas/words/Compression.ts"
 import * as Compress from "#src/compression/compress.ts"
+import * as Identity from "#src/inference/lane/bodies/identity.ts"
 import * as Plan from "#src/compression/plan.ts"
 
 const times = <A>(count: number, of: (i: number) => A): ReadonlyArray<A> => Array.from({ length: count }, (_, i) => of(i))
@@ -43,7 +44,7 @@ for (const [name, messages] of Object.entries(conversations)) {
     const plan = Plan.ofMode(mode, compressionDefaults) as Plan.Plan
     const said = times(rounds, () => {
       const begun = performance.now()
-      const { savings } = Compress.ofBody(plan, "chat-completions", { messages })
+      const { savings } = Compress.ofBody(plan, "chat-completions", { messages }, Identity.nameOf)
       return { savings, ms: performance.now() - begun }
     })
     const { savings: { compressedTokens, originalTokens } } = said[0] as (typeof said)[number]

@@ -6,6 +6,7 @@
  */
 import { compressionDefaults, EngineId } from "#schemas/words/Compression.ts"
 import * as Compress from "#src/compression/compress.ts"
+import * as Identity from "#src/inference/lane/bodies/identity.ts"
 import * as Plan from "#src/compression/plan.ts"
 
 const part = 256 * 1024
@@ -37,7 +38,7 @@ for (const engine of EngineId.literals) {
   const plan = Plan.ofEngine(engine, settings) as Plan.Plan
   const said = Array.from({ length: rounds }, () => {
     const begun = performance.now()
-    const { savings } = Compress.ofBody(plan, "chat-completions", { messages })
+    const { savings } = Compress.ofBody(plan, "chat-completions", { messages }, Identity.nameOf)
     return { savings, ms: performance.now() - begun }
   })
   const { savings: { compressedTokens, originalTokens } } = said[0] as (typeof said)[number]

@@ -56,7 +56,11 @@ export const RtkConfig = Schema.Struct({
   /** Comments on lines of their own go from fenced code of the roles above. */
   stripCodeComments: Schema.Boolean,
   /** Texts for readers of an API are no comments. */
-  preserveDocstrings: Schema.Boolean
+  preserveDocstrings: Schema.Boolean,
+  /** Whole outputs of tools that are kept where a shorter form is sent: none, those that tell of a failure, all. */
+  rawOutputRetention: Schema.Literals(["never", "failures", "always"]),
+  /** Bytes of one output that are kept; the rest is cut. */
+  rawOutputMaxBytes: integer(1_024, 10_485_760)
 }).annotate({ identifier: "RtkConfig" })
 export interface RtkConfig extends Schema.Schema.Type<typeof RtkConfig> {}
 
@@ -180,7 +184,7 @@ export const compressionDefaults: CompressionSettings = {
   rtkConfig: {
     enabled: true, intensity: "standard", applyToToolResults: true, enabledFilters: [], disabledFilters: [], maxLinesPerResult: 120,
     maxCharsPerResult: 12_000, deduplicateThreshold: 3, applyToCodeBlocks: false, applyToAssistantMessages: false, enableGrouping: false, groupingThreshold: 3,
-    stripCodeComments: false, preserveDocstrings: true
+    stripCodeComments: false, preserveDocstrings: true, rawOutputRetention: "never", rawOutputMaxBytes: 1_048_576
   },
   languageConfig: { enabled: false, defaultLanguage: "en", autoDetect: true, enabledPacks: ["en"] },
   aggressive: {

@@ -15,6 +15,7 @@ import * as Accessibility from "./results/accessibility.ts"
 import * as Grouping from "./results/grouping.ts"
 import * as Ionizer from "./results/ionizer.ts"
 import { isQuery } from "./results/queries.ts"
+import * as Raw from "./rtk/raw.ts"
 import * as Rtk from "./rtk/rtk.ts"
 import * as Validation from "./validation.ts"
 
@@ -33,6 +34,8 @@ export interface Savings {
   readonly engines: ReadonlyArray<Saved>
   /** A compressed text was not as it should be, and the original was sent. */
   readonly validationFallback: boolean
+  /** Whole outputs that are kept; their shorter forms name them. */
+  readonly raw: ReadonlyArray<Raw.RawOutput>
 }
 
 /** What was done, for the preview. */
@@ -61,10 +64,16 @@ class Work {
   readonly removals = new Map<string, number>()
   readonly skipped = new Set<string>()
   readonly errors: Array<string> = []
+  readonly raw: Array<Raw.RawOutput> = []
   private readonly plan: Plan
+  /** As the client said them. */
+  private readonly given: ReadonlyArray<Piece>
+  private readonly nameOf: Raw.NameOf | null
 
-  constructor(plan: Plan) {
+  constructor(plan: Plan, given: ReadonlyArray<Piece>, nameOf: Raw.NameOf | null) {
     this.plan = plan
+    this.nameOf = plan.keepsRaw ? nameOf : null
+    this.given = given
   }
 
   stage(pieces: ReadonlyArray<Piece>, stage: Stage): ReadonlyArray<string> {
@@ -88,7 +97,7 @@ class Work {
       case "caveman":
         return pieces.map((piece) => this.caveman(piece, stage.options))
       case "rtk":
-        return pieces.map((piece) => this.rtk(piece, stage.options))
+        return pieces.map((piece, i) => this.rtk(piece, stage.options, (this.given[i] as Piece).text))
     }
   }
 
@@ -105,7 +114,7 @@ class Work {
     return said.text
   }
 
-  private rtk(piece: Piece, options: Rtk.Options): string {
+  private rtk(piece: Piece, options: Rtk.Options, whole: string): string {
     const { config } = options
     const { command, frozen, role, text } = piece
     if (frozen) return text
@@ -116,9 +125,14 @@ class Work {
     if (filter === null) return this.leave(text, "no_known_command_output")
     if (!Rtk.allows(config, filter)) return this.leave(text, "filter_disabled")
     const said = Rtk.shorten(text, filter, options)
-    for (const technique of said.techniques) this.techniques.add(`rtk:${technique}`)
     this.errors.push(...said.validation.errors)
-    return said.text
+    const told = this.nameOf !== null && said.text !== text ? Raw.told(whole, said.text, config, this.nameOf) : null
+    // Where the name of the whole is as long as what is missing, nothing is.
+    if (told !== null && told.text.length >= text.length) return text
+    for (const technique of said.techniques) this.techniques.add(`rtk:${technique}`)
+    if (told === null) return said.text
+    this.raw.push(told.raw)
+    return told.text
   }
 
   private blocks(piece: Piece, options: Rtk.Options): string {
@@ -158,9 +172,9 @@ const within = (pieces: ReadonlyArray<Piece>, most: number): number => {
   return end === -1 ? pieces.length : end
 }
 
-/** The texts as they are said now. `marked`: the client marked a prefix for a vendor's cache. `most`: characters that are compressed. */
-export const ofPieces = (plan: Plan, given: ReadonlyArray<Piece>, marked = false, most = MOST_CHARACTERS): Said => {
-  const work = new Work(plan)
+/** The texts as they are said now. `marked`: the client marked a prefix for a vendor's cache. `most`: characters that are compressed. `nameOf`: of whole outputs; null = none are kept. */
+export const ofPieces = (plan: Plan, given: ReadonlyArray<Piece>, marked = false, most = MOST_CHARACTERS, nameOf: Raw.NameOf | null = null): Said => {
+  const work = new Work(plan, given, nameOf)
   const originalTokens = tokensIn(given)
   const end = within(given, most)
   const rest = given.slice(end)
@@ -178,7 +192,7 @@ export const ofPieces = (plan: Plan, given: ReadonlyArray<Piece>, marked = false
   }
   return {
     texts: [...pieces, ...rest].map(({ text }) => text), report: work,
-    savings: { originalTokens, compressedTokens: before, engines, validationFallback: work.errors.length > 0 }
+    savings: { originalTokens, compressedTokens: before, engines, validationFallback: work.errors.length > 0, raw: work.raw }
   }
 }
 
@@ -189,9 +203,9 @@ export interface Compressed {
 }
 
 /** What changes in a body of a client's format. */
-export const ofBody = (plan: Plan, format: FormatName, body: Body, most = MOST_CHARACTERS): Compressed => {
+export const ofBody = (plan: Plan, format: FormatName, body: Body, nameOf: Raw.NameOf, most = MOST_CHARACTERS): Compressed => {
   const { marked, pieces } = Pieces.of(format, body)
-  const { savings, texts } = ofPieces(plan, pieces, marked, most)
+  const { savings, texts } = ofPieces(plan, pieces, marked, most, nameOf)
   const changed = pieces.flatMap(({ path, text }, i) => texts[i] === text ? [] : [{ path, to: texts[i] as string }])
   return { changes: changed.length === 0 ? null : changed, savings }
 }

@@ -21,12 +21,19 @@ export interface Plan {
   readonly steady: ReadonlyArray<Stage>
   /** Instructions stay as they are. */
   readonly preserveSystemPrompt: boolean
+  /** Whole outputs may be kept where shorter ones are sent. */
+  readonly keepsRaw: boolean
 }
 
 const engineOf: Readonly<Record<Exclude<Mode, "off" | "stacked">, EngineId>> = { lite: "lite", standard: "caveman", aggressive: "aggressive", ultra: "ultra", rtk: "rtk" }
 
 /** Engines that say a turn in other words when it is older. */
 const isAgeing = ({ engine }: Stage): boolean => engine === "aggressive" || engine === "ultra"
+
+const keepsRaw = (stage: Stage): boolean => stage.engine === "rtk" && stage.options.config.rawOutputRetention !== "never"
+
+/** The same for a request of which nothing is kept. */
+export const withoutRaw = (plan: Plan): Plan => plan.keepsRaw ? { ...plan, keepsRaw: false } : plan
 
 /** Nothing where the engine is switched off. */
 const stageOf = (step: Step, settings: CompressionSettings, languages: LanguageConfig): ReadonlyArray<Stage> => {
@@ -58,7 +65,7 @@ const ofSteps = (mode: Plan["mode"], steps: ReadonlyArray<Step>, settings: Compr
   const stages = ageing.length === 0 ? given : [...ageing, ...given.filter((stage) => !isAgeing(stage))]
   const others = stages.filter((stage) => !isAgeing(stage))
   const standard = ageing.length === 0 || others.some(({ engine }) => engine === "caveman") ? [] : stageOf({ engine: "caveman" }, settings, languages)
-  return stages.length === 0 ? null : { mode, stages, steady: [...others, ...standard], preserveSystemPrompt: settings.preserveSystemPrompt }
+  return stages.length === 0 ? null : { mode, stages, steady: [...others, ...standard], preserveSystemPrompt: settings.preserveSystemPrompt, keepsRaw: stages.some(keepsRaw) }
 }
 
 /** Null where the mode's engines are switched off. */

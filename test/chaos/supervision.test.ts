@@ -34,7 +34,7 @@ import { LOCAL_TOKEN_HEADER, localToken } from "#src/management/authentication/l
 import { findServers, type Ground, ground } from "#test/support/cluster.ts"
 import { inProcess, type InProcess } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
-import { type Lab, messages, startLab } from "#test/support/lab.ts"
+import { type Lab, longOutput, messages, startLab } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
 import { connect } from "#test/support/webSocket.ts"
 import { html, type Pages, startPages } from "#test/support/pages.ts"
@@ -148,8 +148,7 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
     }
   },
   "limit reconciliation": always, "limit renewal": shared,
-  "limit handover": shared, "limit notices": always,
-  "lease sweep": always,
+  "limit handover": shared, "limit notices": always, "lease sweep": always,
   "lease records": {
     world: "alone",
     act: async () => {
@@ -164,6 +163,7 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
   },
   "cache writes": { world: "alone", act: () => chat("cached", { temperature: 0 }) },
   "compression statistics": { world: "alone", act: () => alone.gateway.operator.call("PUT", "/api/settings/compression", { enabled: true, defaultMode: "lite" }).then(() => chat("compressed")) },
+  "raw outputs": { world: "alone", act: () => alone.gateway.operator.call("PUT", "/api/settings/compression", { enabled: true, defaultMode: "rtk", rtkConfig: { rawOutputRetention: "always" } }).then(() => chat("kept", { messages: longOutput })) },
   "memory vectors": { world: "alone", act: () => alone.gateway.operator.call("PUT", "/api/settings/memory", { memoryEnabled: true, embeddingSource: "lab/vectors" }).then(() => alone.gateway.operator.call("POST", "/api/memory", { key: "note", content: "is embedded" })) },
   "search statistics": {
     world: "alone",

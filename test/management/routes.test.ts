@@ -40,7 +40,7 @@ describe("the route table", () => {
     assert.deepStrictEqual(of("ALWAYS_PROTECTED"), [
       "DELETE /api/acp/agents", "DELETE /api/cli/tokens/:id", "DELETE /api/db-backups", "DELETE /api/plugins/:name", "DELETE /api/settings/feature-flags", "DELETE /api/sync/tokens/:id", "DELETE /api/v1/agents/credentials", "GET /api/acp/agents",
       "GET /api/admin/concurrency", "GET /api/cli-tools/all-statuses", "GET /api/cli-tools/backups", "GET /api/cli-tools/keys",
-      "GET /api/cli-tools/status", "GET /api/cli/tokens", "GET /api/config-file/export", "GET /api/db-backups", "GET /api/db-backups/export",
+      "GET /api/cli-tools/status", "GET /api/cli/tokens", "GET /api/config-file/export", "GET /api/context/rtk/raw-output/:id", "GET /api/db-backups", "GET /api/db-backups/export",
       "GET /api/db-backups/exportAll", "GET /api/keys/:id/reveal", "GET /api/logs/console", "GET /api/settings/database", "GET /api/settings/export-json", "GET /api/settings/feature-flags",
       "GET /api/sync/tokens", "GET /api/tunnels/tailscale/check", "GET /api/usage/call-logs/:id/bodies", "PATCH /api/keys/:id", "PATCH /api/settings/database", "POST /api/acp/agents",
       "POST /api/admin/concurrency", "POST /api/cli-tools/apply", "POST /api/cli-tools/backups", "POST /api/cli-tools/codex-settings",

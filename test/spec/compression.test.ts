@@ -226,7 +226,8 @@ describe("the settings of compression", () => {
       cavemanConfig: { enabled: true, compressRoles: ["user"], skipRules: [], minMessageLength: 50, preservePatterns: [], intensity: "ultra" },
       rtkConfig: {
         enabled: true, intensity: "standard", applyToToolResults: true, enabledFilters: [], disabledFilters: [], maxLinesPerResult: 120, maxCharsPerResult: 12_000, deduplicateThreshold: 3,
-        applyToCodeBlocks: false, applyToAssistantMessages: false, enableGrouping: false, groupingThreshold: 3, stripCodeComments: false, preserveDocstrings: true
+        applyToCodeBlocks: false, applyToAssistantMessages: false, enableGrouping: false, groupingThreshold: 3, stripCodeComments: false, preserveDocstrings: true,
+        rawOutputRetention: "never", rawOutputMaxBytes: 1_048_576
       },
       languageConfig: { enabled: false, defaultLanguage: "en", autoDetect: true, enabledPacks: ["en"] },
       aggressive: {

@@ -1,7 +1,10 @@
 /** Further steps of compression (rtkConfig, aggressive.toolStrategies), over HTTP: what the upstream is told, and what the operator can read. */
+import * as Effect from "effect/Effect"
+import * as SqlClient from "effect/sql/SqlClient"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { type Family, families, type Matrix, startMatrix } from "#test/support/families.ts"
 import * as Http from "#test/support/http.ts"
+import { eventually } from "#test/support/operator.ts"
 
 let matrix: Matrix
 beforeAll(async () => {
@@ -9,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => matrix.close())
 afterEach(() => put({
-  enabled: false, defaultMode: "off", rtkConfig: { enableGrouping: false, applyToCodeBlocks: false, applyToAssistantMessages: false, stripCodeComments: false },
+  enabled: false, defaultMode: "off", rtkConfig: { enableGrouping: false, applyToCodeBlocks: false, applyToAssistantMessages: false, stripCodeComments: false, rawOutputRetention: "never", rawOutputMaxBytes: 1_048_576 },
   aggressive: { toolStrategies: { fileContent: false, grepSearch: false, errorMessage: false } }
 }))
 
@@ -30,6 +33,7 @@ const found = "src/a.ts:1:a\nsrc/a.ts:22:b\nsrc/a.ts:3:c"
 const grouped = "src/a.ts:\n1:a\n22:b\n3:c"
 const pasted = "Look:\n```ts\n// of x\nconst x = 1\n```\n```console\n$ git status\nOn branch main\n  (use \"git add <file>...\" to update)\n```"
 const shortPasted = "Look:\n```ts\nconst x = 1\n```\n```console\n$ git status\nOn branch main\n```"
+const log = Array.from({ length: 300 }, (_, i) => `request ${i} served`).join("\n")
 const file = "export const the = 1\n".repeat(20)
 
 describe("further steps of compression", () => {
@@ -61,5 +65,71 @@ describe("further steps of compression", () => {
     })
     expect([preview.compressed, preview.techniquesUsed]).toEqual([[{ role: "user", content: shortPasted }], ["rtk:fenced_code"]])
     expect(await matrix.gateway.operator.call("GET", "/api/context/rtk/config")).toMatchObject({ applyToCodeBlocks: false, stripCodeComments: false })
+  })
+})
+
+interface RawOutput {
+  readonly id: string
+  readonly text: string
+  readonly bytes: number
+  readonly cut: boolean
+  readonly keptAt: string
+}
+
+describe("whole outputs of tools", () => {
+  const readRaw = (id: string, headers?: Readonly<Record<string, string>>) => headers === undefined
+    ? matrix.gateway.operator.raw("GET", `/api/context/rtk/raw-output/${id}`)
+    : Http.send(matrix.gateway.url, { method: "GET", path: `/api/context/rtk/raw-output/${id}`, headers })
+  const codeOf = (reply: { readonly text: string }) => (JSON.parse(reply.text) as { readonly error: { readonly code: string } }).error.code
+  const idIn = (text: string): string | undefined => /\[Whole output: ([\w-]{20})\]/.exec(text)?.[1]
+  const kept = async (id: string): Promise<RawOutput> => JSON.parse((await eventually(() => readRaw(id), ({ status }) => status === 200, "the whole output")).text) as RawOutput
+  const body = (model: string, output: string) => ({ model, messages: [call("call_1", "bash", { command: "docker logs web" }), answered("call_1", output)] })
+
+  it("are kept where the operator asks for it, sealed, and named by what the model is told", async () => {
+    const model = await matrix.model(familyOf("chat-completions"), "chat-completions", "raw")
+    await put({ enabled: true, defaultMode: "rtk" })
+    await send("/v1/chat/completions", body(model.id, log))
+    expect(await told(model.name)).toContain("lines left out]")
+    expect(idIn(await told(model.name))).toBeUndefined()
+    await put({ rtkConfig: { rawOutputRetention: "always", rawOutputMaxBytes: 2_000 } })
+    await send("/v1/chat/completions", body(model.id, log))
+    const id = idIn(await told(model.name)) ?? ""
+    const raw = await kept(id)
+    expect(raw).toEqual({ id, text: log.slice(0, 2_000), bytes: log.length, cut: true, keptAt: raw.keptAt })
+    expect(Math.abs(Date.parse(raw.keptAt) - Date.now())).toBeLessThan(60_000)
+    // The same in the next turn, and in a body that a thread writes.
+    await send("/v1/chat/completions", { ...body(model.id, log), messages: [...body(model.id, log).messages, ...talk(1)] })
+    expect(idIn(await told(model.name))).toBe(id)
+    const large = `${log}\n${"a long line of the log of the house ".repeat(30_000)}`
+    await send("/v1/chat/completions", body(model.id, large))
+    const other = idIn(await told(model.name)) ?? ""
+    expect(await kept(other)).toMatchObject({ text: large.slice(0, 2_000), bytes: large.length, cut: true })
+    const rows = await Effect.runPromise(Effect.flatMap(SqlClient.SqlClient, (sql) => sql<{ readonly sealed: string }>`SELECT sealed FROM call_bodies WHERE id = ${`rtk:${id}`}`).pipe(Effect.provide(matrix.gateway.services()))) as ReadonlyArray<{ readonly sealed: string }>
+    expect(rows).toHaveLength(1)
+    expect(rows[0]?.sealed).not.toContain("request 1 served")
+    const entries = await matrix.gateway.operator.call<ReadonlyArray<{ readonly action: string; readonly target: string }>>("GET", "/api/compliance/audit-log?limit=5")
+    expect(entries.some((entry) => entry.action === "compression.raw-output.read" && entry.target === other)).toBe(true)
+  })
+
+  it("are never those of a key with noLog, and only those of failures where the operator says so", async () => {
+    const model = await matrix.model(familyOf("chat-completions"), "chat-completions", "quiet")
+    const quiet = await matrix.gateway.operator.createKey("raw-quiet", { noLog: true })
+    await put({ enabled: true, defaultMode: "rtk", rtkConfig: { rawOutputRetention: "failures" } })
+    const failed = `${log}\nERROR: it broke`
+    const reply = await Http.send(matrix.gateway.url, { path: "/v1/chat/completions", headers: { authorization: `Bearer ${quiet.key}` }, body: body(model.id, failed) })
+    expect(reply.status).toBe(200)
+    expect(await told(model.name)).toContain("lines left out]")
+    expect(idIn(await told(model.name))).toBeUndefined()
+    await send("/v1/chat/completions", body(model.id, log))
+    expect(idIn(await told(model.name))).toBeUndefined()
+    await send("/v1/chat/completions", body(model.id, failed))
+    expect((await kept(idIn(await told(model.name)) ?? "")).text).toBe(failed)
+  })
+
+  it("are read with rights of management alone, and an unknown one is 404", async () => {
+    expect((await readRaw("01234567890123456789", {})).status).toBe(401)
+    expect([401, 403]).toContain((await readRaw("01234567890123456789", { authorization: `Bearer ${matrix.key}` })).status)
+    const unknown = await readRaw("01234567890123456789")
+    expect([unknown.status, codeOf(unknown)]).toEqual([404, "raw_output_not_kept"])
   })
 })

@@ -2,10 +2,11 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { nameOf } from "#src/inference/lane/bodies/identity.ts"
 import { inProcess, type InProcess } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
 import * as Market from "#test/support/market.ts"
-import { messages } from "#test/support/lab.ts"
+import { longOutput, messages } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
 import { type Sim, startSim } from "#test/support/sim.ts"
 import { type Sink, startSink } from "#test/support/sink.ts"
@@ -147,6 +148,12 @@ beforeAll(async () => {
 
   await eventually(() => operator.raw("GET", `/api/usage/call-logs/${requestIds[2] ?? ""}/bodies`), ({ status }) => status === 200, "the bodies of a call")
 
+  await operator.call("PUT", "/api/settings/compression", { enabled: true, defaultMode: "rtk", rtkConfig: { rawOutputRetention: "always" } })
+  expect((await chat(`${prefix}/echo`, { messages: longOutput })).status).toBe(200)
+  await operator.call("PUT", "/api/settings/compression", { enabled: false })
+  const output = nameOf((longOutput[1] as { readonly content: string }).content)
+  await eventually(() => operator.raw("GET", `/api/context/rtk/raw-output/${output}`), ({ status }) => status === 200, "a whole output")
+
   await operator.call("PATCH", "/api/settings", { a2aEnabled: true })
   const { result: { task } } = await operator.call<{ result: { task: { id: string } } }>("POST", "/a2a", {
     jsonrpc: "2.0", id: 1, method: "message/send",
@@ -154,7 +161,7 @@ beforeAll(async () => {
   })
   Object.assign(filled, {
     "/api/tunnels/{kind}": "ngrok",
-    "/api/a2a/tasks/{id}": task.id, "/api/context/combos/{id}": "default-caveman", "/api/context/combos/{id}/assignments": "default-caveman", "/api/combos/{id}": combo.id, "/api/evals/suites/{id}": suite.id, "/api/model-combo-mappings/{id}": mapping.id,
+    "/api/a2a/tasks/{id}": task.id, "/api/context/rtk/raw-output/{id}": output, "/api/context/combos/{id}": "default-caveman", "/api/context/combos/{id}/assignments": "default-caveman", "/api/combos/{id}": combo.id, "/api/evals/suites/{id}": suite.id, "/api/model-combo-mappings/{id}": mapping.id,
     "/api/keys/{id}": key.id, "/api/keys/{id}/devices": key.id, "/api/keys/{id}/reveal": key.id, "/api/keys/{id}/usage-limits": key.id,
     "/api/provider-nodes/{id}": nodeId, "/api/providers/{id}": connection, "/api/providers/{id}/interception-rules": connection,
     "/api/providers/{id}/models": connection, "/api/providers/{id}/param-filters": connection, "/api/usage/{connectionId}": connection,

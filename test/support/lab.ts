@@ -83,3 +83,9 @@ export const contentOf = (text: string): string =>
     const [choice] = (frame["choices"] ?? []) as ReadonlyArray<{ delta?: { content?: string } }>
     return choice?.delta?.content ?? ""
   }).join("")
+
+/** A command and its long output, as messages of a chat completion. */
+export const longOutput: ReadonlyArray<object> = [
+  { role: "assistant", content: null, tool_calls: [{ id: "call_1", type: "function", function: { name: "bash", arguments: "{\"command\":\"docker logs x\"}" } }] },
+  { role: "tool", tool_call_id: "call_1", content: "served\n".repeat(400) }
+]

@@ -94,6 +94,7 @@ import * as MemoryCloudTasks from "./memoryCloudTasks.ts"
 import * as MemoryMcpServers from "./memoryMcpServers.ts"
 import * as Purges from "#src/features/purges/Purges.ts"
 import * as TaskRouting from "#src/features/taskRouting/TaskRouting.ts"
+import * as RawOutputs from "#src/features/compression/rawOutputs/RawOutputs.ts"
 import * as CompressionStatistics from "#src/features/compression/statistics/CompressionStatistics.ts"
 import * as MemoryCompressionStatistics from "./memoryCompressionStatistics.ts"
 import * as MemorySearchStatistics from "./memorySearchStatistics.ts"
@@ -272,7 +273,7 @@ const base = (options: Options, dials: Dials) => {
     })
   )),
     Layer.provideMerge(options.upstream ?? missingPage),
-    Layer.provideMerge(Layer.provide(CompressionStatistics.layer, MemoryCompressionStatistics.layer)),
+    Layer.provideMerge(Layer.provideMerge(Layer.provide(CompressionStatistics.layer, MemoryCompressionStatistics.layer), RawOutputs.layer)),
     Layer.provideMerge(MemoryDatabase.surface),
     Layer.provideMerge(MemoryCatalogues.surface),
     Layer.provideMerge(Layer.merge(TaskRouting.layer, Guardrails.layer({ threshold: "high", masksCredentials: false }))),

@@ -8,6 +8,7 @@ import { tidiedOutput } from "#src/compression/lite.ts"
 import * as Masking from "#src/compression/masking.ts"
 import * as Validation from "#src/compression/validation.ts"
 import * as Filters from "./filters.ts"
+import * as Raw from "./raw.ts"
 
 export { filterOf } from "./filters.ts"
 
@@ -43,7 +44,7 @@ export const allows = ({ disabledFilters, enabledFilters }: RtkConfig, { id }: F
 
 const linesOf = (text: string, { keep }: Filters.Patterns): ReadonlyArray<Line> => text.split("\n").map((line) => ({
   text: line,
-  stays: line.length > longestLine || marker.test(line) || Masking.isErrorLine(line) || hasUrl.test(line) || keep?.test(line) === true
+  stays: line.length > longestLine || marker.test(line) || Raw.isMarker(line) || Masking.isErrorLine(line) || hasUrl.test(line) || keep?.test(line) === true
 }))
 
 const withoutNoise = (lines: ReadonlyArray<Line>, { drop, include }: Filters.Patterns): ReadonlyArray<Line> => lines.filter(({ stays, text }) =>
@@ -59,7 +60,7 @@ const counted = (lines: ReadonlyArray<Line>, collapse: ReadonlyArray<RegExp>, de
     const kind = kindOf(line)
     let end = i + 1
     if (kind !== -1) while (end < lines.length && kindOf(lines[end] as Line) === kind) end++
-    else if (deduplicate && line.text.trim() !== "" && !marker.test(line.text)) while (end < lines.length && (lines[end] as Line).text === line.text) end++
+    else if (deduplicate && line.text.trim() !== "" && !marker.test(line.text) && !Raw.isMarker(line.text)) while (end < lines.length && (lines[end] as Line).text === line.text) end++
     const said = repeatMarker(end - i - 1)
     if (end - i >= threshold && lengthOf(lines, i + 1, end) > said.length) out.push(line, { text: said, stays: true })
     else for (let j = i; j < end; j++) out.push(lines[j] as Line)

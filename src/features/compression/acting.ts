@@ -16,8 +16,7 @@ const rtk: Rows = {
   ...actIn("src/compression/compress.ts", "enableGrouping", "groupingThreshold"),
   customFiltersEnabled: lacks("compression", false),
   trustProjectFilters: lacks("compression", false),
-  rawOutputRetention: lacks("compression", "never"),
-  rawOutputMaxBytes: lacks("compression", 1_048_576)
+  ...actIn("src/compression/rtk/raw.ts", "rawOutputRetention", "rawOutputMaxBytes")
 }
 
 const rows: Rows = {

@@ -2,7 +2,7 @@ import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Access, reads, writes } from "#schemas/api/Access.ts"
+import { Access, alwaysProtected, reads, writes } from "#schemas/api/Access.ts"
 import { Document, listOf, partial, text } from "#schemas/api/fields.ts"
 import { LARGE_BYTES } from "#schemas/largeBodies.ts"
 import { AccessibilityConfig, AggressiveConfig, CavemanConfig, CompressionSettings, LanguageConfig, Mode, OutputMode, RtkConfig, UltraConfig } from "#schemas/words/Compression.ts"
@@ -17,7 +17,7 @@ const unbuilt = {
 export const CavemanChange = partial(CavemanConfig)
 export const RtkChange = Schema.Struct({
   ...partial(RtkConfig).fields,
-  customFiltersEnabled: json, trustProjectFilters: json, rawOutputRetention: json, rawOutputMaxBytes: json
+  customFiltersEnabled: json, trustProjectFilters: json
 }).annotate({ identifier: "RtkChange" })
 
 const { thresholds, toolStrategies, ...aggressive } = AggressiveConfig.fields
@@ -105,6 +105,14 @@ const RtkTried = Schema.Struct({
   original: Schema.String, compressed: Schema.String, ...measured, validation: Validation
 })
 
+const RawOutput = Schema.Struct({
+  id: Schema.String, keptAt: Schema.String, text: Schema.String,
+  /** Bytes of the whole output. */
+  bytes: Schema.Int,
+  /** The text is the beginning of the output, and not all of it. */
+  cut: Schema.Boolean
+})
+
 const Saved = Schema.Struct({
   requests: Schema.Int, originalTokens: Schema.Int, compressedTokens: Schema.Int, tokensSaved: Schema.Int, savingsPct: Schema.Finite
 }).annotate({ identifier: "SavedTokens" })
@@ -147,6 +155,8 @@ export const CompressionGroup = HttpApiGroup.make("compression").add(
     .annotate(Access, writes).annotate(OpenApi.Summary, "Change the given fields of how output of commands is made shorter"),
   HttpApiEndpoint.get("filters", "/api/context/rtk/filters", { success: Schema.Struct({ filters: Schema.Array(Filter) }) })
     .annotate(Access, reads).annotate(OpenApi.Summary, "The filters for output of commands"),
+  HttpApiEndpoint.get("rawOutput", "/api/context/rtk/raw-output/:id", { params: { id: Schema.String }, success: RawOutput })
+    .annotate(Access, alwaysProtected).annotate(OpenApi.Summary, "The whole of an output that was sent shorter; each reading has an audit entry"),
   HttpApiEndpoint.post("tryRtk", "/api/context/rtk/test", { payload: RtkTrial, success: RtkTried })
     .annotate(Access, writes).annotate(OpenApi.Summary, "What the filters do to an output; nothing is stored or sent")
 ).annotateMerge(OpenApi.annotations({ title: "Compression", description: "How prompts are made shorter before they are sent." }))

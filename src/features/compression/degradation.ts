@@ -9,5 +9,12 @@ export const degradation: ReadonlyArray<DegradationRow> = [
       flushed: effect("admitted", "Counts begin anew.")
     },
     node: { killed: effect("admitted", "What its last second counted is lost.") }
+  }),
+  row("raw-outputs", {
+    postgres: {
+      away: effect("admitted", "Prompts are compressed, and whole outputs are not kept; none can be read: 503.", null, STORE_MS),
+      flushed: effect("admitted", "They are unknown: 404.")
+    },
+    node: { killed: effect("admitted", "Whole outputs that its last moments did not write are lost.") }
   })
 ]

@@ -8,6 +8,7 @@ import * as Http from "./http.ts"
 import version46 from "./migrations/0046_compression.ts"
 import { PipelinesGroup } from "./pipelines/api.ts"
 import * as PipelinesHttp from "./pipelines/http.ts"
+import * as RawOutputs from "./rawOutputs/RawOutputs.ts"
 import * as CompressionStatistics from "./statistics/CompressionStatistics.ts"
 import * as PostgresCompressionStatisticsStore from "./statistics/PostgresCompressionStatisticsStore.ts"
 
@@ -18,6 +19,6 @@ export const compression = Feature.make({
   acting: [Acting.compression, Acting.cavemanConfig, Acting.rtkConfig],
   degradation,
   stores: PostgresCompressionStatisticsStore.layer,
-  services: () => CompressionStatistics.layer,
+  services: () => Layer.provideMerge(CompressionStatistics.layer, RawOutputs.layer),
   migrations: { "46_compression": version46 }
 })

@@ -12,12 +12,14 @@ import { filters } from "#src/compression/rtk/filters.ts"
 import * as SettingObject from "#src/features/settings/ports/settingObject.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
 import * as Surface from "#src/management/Surface.ts"
 import * as Acting from "./acting.ts"
 import { type CompressionChange, CompressionGroup } from "./api.ts"
 import { agesIn, changed, issuesOf } from "./change.ts"
 import { issuesIn } from "./pipelines/pipelines.ts"
 import * as Preview from "./preview.ts"
+import { RawOutputs } from "./rawOutputs/RawOutputs.ts"
 import * as Analytics from "./statistics/analytics.ts"
 import { CompressionStatistics } from "./statistics/CompressionStatistics.ts"
 
@@ -50,6 +52,8 @@ export const layer = HttpApiBuilder.group(Surface.make(CompressionGroup), "compr
   const stored = yield* SettingObject.make(settingKey, compressionOf, changed)
   const now = (yield* Clock.Clock).currentTimeMillisUnsafe
   const statistics = yield* CompressionStatistics
+  const rawOutputs = yield* RawOutputs
+  const audit = yield* Audit
   const analytics = (spanMs: number) => answer(Effect.map(Effect.suspend(() => statistics.since(Math.max(0, now() - spanMs))), Analytics.of))
   const pipelines = (settings: CompressionSettings) => pipelinesOf(configuration.current().settings, settings)
   /** A mode as requests have it; engines that are given for a trial come first. */
@@ -98,6 +102,16 @@ export const layer = HttpApiBuilder.group(Surface.make(CompressionGroup), "compr
       return (yield* put({ rtkConfig: payload })).rtkConfig
     })),
     filters: () => Effect.succeed({ filters }),
+    rawOutput: ({ params: { id } }) => answer(Effect.gen(function*() {
+      const found = yield* rawOutputs.find(id)
+      if (found === null) {
+        return yield* Effect.fail(Refusal.notFound("This output is not kept: rtkConfig.rawOutputRetention left it out, callLogBodyHours or callLogBodyTotalMb ended it, or there was no room for it.", { code: "raw_output_not_kept" }))
+      }
+      if (found === "sealed") return yield* Effect.fail(Refusal.notFound("This output was sealed with another master secret, or was altered.", { code: "raw_output_sealed" }))
+      yield* audit.note({ action: "compression.raw-output.read", resourceType: "compression", target: id })
+      const { keptAt, ...view } = found
+      return { ...view, keptAt: new Date(keptAt).toISOString() }
+    })),
     tryRtk: ({ payload: { command = null, config = {}, text } }) => answer(Effect.gen(function*() {
       yield* refuseInert(Acting.rtkConfig, config)
       yield* refused(issuesOf({ rtkConfig: config }, { caveman: "", rtk: "config." }))

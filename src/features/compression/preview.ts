@@ -7,6 +7,7 @@ import type { Plan } from "#src/compression/plan.ts"
 import * as Filters from "#src/compression/rtk/filters.ts"
 import * as Rtk from "#src/compression/rtk/rtk.ts"
 import type * as Validation from "#src/compression/validation.ts"
+import * as Identity from "#src/inference/lane/bodies/identity.ts"
 import * as Edits from "#src/wire/json/edits.ts"
 import type { Preview } from "./api.ts"
 
@@ -34,7 +35,7 @@ const nothing = { techniques: [], removals: new Map<string, number>(), skipped: 
 export const ofMessages = (messages: Messages, mode: Mode, plan: Plan | null, outputMode: Preview["outputMode"], now: () => number): Preview => {
   const begun = now()
   const { marked, pieces } = Pieces.of("chat-completions", { messages })
-  const said = plan === null ? null : Compress.ofPieces(plan, pieces, marked)
+  const said = plan === null ? null : Compress.ofPieces(plan, pieces, marked, Compress.MOST_CHARACTERS, Identity.nameOf)
   const changes = pieces.flatMap(({ path, text }, i) => said === null || said.texts[i] === text ? [] : [{ path, before: text, to: said.texts[i] as string }])
   const tokens = said?.savings.originalTokens ?? pieces.reduce((sum, { text }) => sum + Compress.tokensOf(text), 0)
   const report = said?.report ?? (mode === "off" ? { ...nothing, skipped: [] } : nothing)

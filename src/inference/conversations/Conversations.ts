@@ -8,7 +8,7 @@
 import * as Inbound from "#actors/request/Inbound.ts"
 import { RequestActor } from "#actors/request/Request.ts"
 import type { Savings } from "#src/compression/compress.ts"
-import type { Plan } from "#src/compression/plan.ts"
+import { type Plan, withoutRaw } from "#src/compression/plan.ts"
 import * as Effective from "#src/compression/effective.ts"
 import * as Ensembles from "#src/inference/conversations/ensembles/Ensembles.ts"
 import * as Handoffs from "#src/inference/conversations/ensembles/Handoffs.ts"
@@ -79,11 +79,16 @@ const shorteningOf = (
   rules: Effective.Rules, { savings }: ConversationServices, clientRequest: ClientRequest, { codec, key }: Stages.ConversationCall, { prompt, route: { combo, config } }: Planned
 ): Shortening => {
   const asked = Effective.askedBy(clientRequest, key, prompt.bytes, combo?.id ?? null, config?.compressionMode ?? null)
-  const decision = Effective.of(rules, asked)
-  const further = Effective.ofFallback(rules, asked, decision, config)
+  const decision = unkept(Effective.of(rules, asked), key)
+  const fallback = Effective.ofFallback(rules, asked, decision, config)
+  const further = fallback === null ? null : unkept(fallback, key)
   const onSaved = (saved: Savings, { mode }: Plan): void => savings.note(mode, combo?.id ?? null, saved)
   return further === null ? new PromptCompression(decision, codec.name, onSaved) : new FallbackCompression(decision, further, codec.name, onSaved)
 }
+
+/** Of a key with noLog, no whole output is kept. */
+const unkept = (decision: Effective.Decision, key: Stages.ConversationCall["key"]): Effective.Decision =>
+  decision.plan === null || !decision.plan.keepsRaw || key?.policy.noLog !== true ? decision : { ...decision, plan: withoutRaw(decision.plan) }
 
 /** A combo's request with what else goes with it: copies for its shadows, a hand-off of its session. */
 const ofCombo = (

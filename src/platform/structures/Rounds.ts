@@ -11,7 +11,7 @@ export interface Rounds {
 
 /** Each round begins `every` after the one before it ended, the first this long after the wake; they end with the scope. */
 export const make = Effect.fnUntraced(function*(
-  loop: "agent tasks" | "cache writes" | "call bodies" | "compression statistics" | "connection tests" | "memory vectors" | "model lists" | "proxy health" | "search statistics" | "token refresh", needed: () => boolean, every: Duration.Input, round: Effect.Effect<void>
+  loop: "agent tasks" | "cache writes" | "call bodies" | "compression statistics" | "connection tests" | "memory vectors" | "model lists" | "proxy health" | "raw outputs" | "search statistics" | "token refresh", needed: () => boolean, every: Duration.Input, round: Effect.Effect<void>
 ) {
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
   let awake = false

@@ -1,4 +1,4 @@
-/** Counts what compression saved in memory, and adds the sums to the store in rounds. */
+/** Hears what compression did to a prompt: counts what it saved in memory, and adds the sums to the store in rounds; hands whole outputs on. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -7,6 +7,7 @@ import type { StoreError } from "#actors/ports/StoreError.ts"
 import { databaseSettingsOf, removedBefore, settingKey } from "#schemas/upkeep/DatabaseSettings.ts"
 import { CompressionSavings } from "#src/inference/ports/CompressionSavings.ts"
 import * as HourSums from "#src/platform/accounting/HourSums.ts"
+import { RawOutputs } from "#src/features/compression/rawOutputs/RawOutputs.ts"
 import { CompressionStatisticsStore, type CompressionSums, type PartSums } from "./CompressionStatisticsStore.ts"
 
 export class CompressionStatistics extends Context.Service<CompressionStatistics, {
@@ -23,6 +24,7 @@ const savings: Omit<HourSums.Kind<CompressionSums>, "goneBefore"> = {
 const make = Effect.gen(function*() {
   const configuration = yield* Configuration
   const store = yield* CompressionStatisticsStore
+  const rawOutputs = yield* RawOutputs
   const sums = yield* HourSums.make(store, {
     ...savings,
     goneBefore: (now) => {
@@ -32,10 +34,13 @@ const make = Effect.gen(function*() {
   })
   return Context.make(CompressionStatistics, { since: (hour) => Effect.andThen(sums.written, store.since(hour)) }).pipe(
     Context.add(CompressionSavings, {
-      note: (mode, comboId, { compressedTokens, engines, originalTokens, validationFallback }) => sums.note([
-        { mode, comboId, engine: null, requests: 1, before: originalTokens, after: compressedTokens, fallbacks: validationFallback ? 1 : 0 },
-        ...engines.map(({ after, before, engine }) => ({ mode, comboId, engine, requests: 1, before, after, fallbacks: 0 }))
-      ])
+      note: (mode, comboId, { compressedTokens, engines, originalTokens, raw, validationFallback }) => {
+        if (raw.length > 0) rawOutputs.keep(raw)
+        sums.note([
+          { mode, comboId, engine: null, requests: 1, before: originalTokens, after: compressedTokens, fallbacks: validationFallback ? 1 : 0 },
+          ...engines.map(({ after, before, engine }) => ({ mode, comboId, engine, requests: 1, before, after, fallbacks: 0 }))
+        ])
+      }
     })
   )
 })

@@ -6,6 +6,7 @@ import * as Compress from "#src/compression/compress.ts"
 import type { Decision } from "#src/compression/effective.ts"
 import type { Plan } from "#src/compression/plan.ts"
 import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
+import * as Identity from "#src/inference/lane/bodies/identity.ts"
 import type { Prompt, Shortening } from "#src/inference/lane/bodies/Prompt.ts"
 import * as Edits from "#src/wire/json/edits.ts"
 import { compressing } from "./compressJobs.ts"
@@ -39,7 +40,7 @@ export class PromptCompression implements Shortening {
   ofTree(body: Record<string, unknown>): Record<string, unknown> {
     const { plan } = this
     if (plan === null) return body
-    const { changes, savings } = Compress.ofBody(plan, this.format, body, treeCharacters)
+    const { changes, savings } = Compress.ofBody(plan, this.format, body, Identity.nameOf, treeCharacters)
     this.saved(savings)
     return changes === null ? body : Edits.documentWith(body, changes)
   }
@@ -54,7 +55,7 @@ export class PromptCompression implements Shortening {
 
   /** A body that is compressed here is compressed now, unless it was before. */
   now(prompt: Prompt): void {
-    if (this.pending && this.plan !== null && prompt.large === null) this.take(prompt, Compress.ofBody(this.plan, this.format, prompt.parsed))
+    if (this.pending && this.plan !== null && prompt.large === null) this.take(prompt, Compress.ofBody(this.plan, this.format, prompt.parsed, Identity.nameOf))
   }
 
   /** In a thread of its own; null when it is quick, or was done. */

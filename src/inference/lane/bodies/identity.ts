@@ -133,3 +133,6 @@ export const settingsDigest = (settings: ReadonlyMap<string, unknown>, flags: Re
   const named = Object.fromEntries([...settings].filter(([name]) => !idleSettings.has(name)))
   return Crypto.hash("sha256", `${canonical(named)}\n${canonical(Object.fromEntries(flags))}`, "hex")
 }
+
+/** A short name of a text, the same for the same text: 20 characters, 6 bits each. */
+export const nameOf = (text: string): string => Crypto.hash("sha256", text, "base64url").slice(0, 20)
