@@ -113,7 +113,7 @@ export const catalogue = [
   flag("GATEWAY_DISABLE_BACKGROUND_SERVICES", "runtime", "Disable Background Services", "boolean", null, "false", "caution", true,
     "No quota refresh, sync, sweeps"),
   flag("GATEWAY_RTK_TRUST_PROJECT_FILTERS", "runtime", "Trust Project Filters", "boolean", null, "false", "caution", false,
-    "Project RTK filters without validation", "compression"),
+    "Project RTK filters without validation"),
   flag("GATEWAY_ENABLE_LIVE_WS", "runtime", "Live WebSocket", "boolean", null, "true", "info", true,
     "Port 20132"),
   flag("GATEWAY_CODEX_WS_ENABLED", "runtime", "Responses WebSocket", "boolean", null, "true", "info", false,

@@ -13,7 +13,7 @@ export const features = {
   agents: feature("Profiles of CLI tools", "Coding agents on the gateway's machine are found and configured when they are asked for; no profile is written by itself."),
   aggregatorBalance: feature("Balances of aggregator nodes", "No balance is read."),
   backgroundTasks: feature("Switches of background work", "Sweeps run in the gateway's processes; GATEWAY_DISABLE_BACKGROUND_SERVICES stops them."),
-  compression: feature("Further engines of compression", "No engine asks a model, keeps a share of the window free (headroom) or stores large blocks for a later question (ccr), and there are no filters of an operator's own."),
+  compression: feature("Further engines of compression", "No engine asks a model, keeps a share of the window free (headroom) or stores large blocks for a later question (ccr)."),
   dashboard: feature("Preferences of the dashboard", "The dashboard keeps none on the gateway: its theme and its switched off keys are cookies of the browser."),
   discovery: feature("Rankings and feeds of catalogues", "No public ranking is read, and lists of models are read from provider nodes alone."),
   interfaceModes: feature("Other settings of routing", "The gateway decides by combos, chains, aliases, tasks and automatic routing alone."),

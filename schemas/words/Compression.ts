@@ -2,6 +2,7 @@
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { integer, listOf, partial, text } from "#schemas/api/fields.ts"
+import { OutputFilter } from "./OutputFilter.ts"
 
 /** Who says a text. */
 export type Role = "system" | "user" | "assistant" | "tool"
@@ -60,7 +61,13 @@ export const RtkConfig = Schema.Struct({
   /** Whole outputs of tools that are kept where a shorter form is sent: none, those that tell of a failure, all. */
   rawOutputRetention: Schema.Literals(["never", "failures", "always"]),
   /** Bytes of one output that are kept; the rest is cut. */
-  rawOutputMaxBytes: integer(1_024, 10_485_760)
+  rawOutputMaxBytes: integer(1_024, 10_485_760),
+  /** False: customFilters are not used. */
+  customFiltersEnabled: Schema.Boolean,
+  /** Asked before the gateway's own filters. */
+  customFilters: listOf(OutputFilter, 20),
+  /** A filter of customFilters needs no example that proves it. */
+  trustProjectFilters: Schema.Boolean
 }).annotate({ identifier: "RtkConfig" })
 export interface RtkConfig extends Schema.Schema.Type<typeof RtkConfig> {}
 
@@ -125,7 +132,7 @@ export interface AccessibilityConfig extends Schema.Schema.Type<typeof Accessibi
 
 const opt = Schema.optionalKey
 const { enabled: _caveman, intensity: _full, ...cavemanFields } = CavemanConfig.fields
-const { enabled: _rtk, intensity: _standard, ...rtkFields } = RtkConfig.fields
+const { customFilters: _filters, enabled: _rtk, intensity: _standard, trustProjectFilters: _trust, ...rtkFields } = RtkConfig.fields
 
 /** One engine of a pipeline. `config`: over the engine's settings, in this step alone. */
 export const Step = Schema.Union([
@@ -184,7 +191,8 @@ export const compressionDefaults: CompressionSettings = {
   rtkConfig: {
     enabled: true, intensity: "standard", applyToToolResults: true, enabledFilters: [], disabledFilters: [], maxLinesPerResult: 120,
     maxCharsPerResult: 12_000, deduplicateThreshold: 3, applyToCodeBlocks: false, applyToAssistantMessages: false, enableGrouping: false, groupingThreshold: 3,
-    stripCodeComments: false, preserveDocstrings: true, rawOutputRetention: "never", rawOutputMaxBytes: 1_048_576
+    stripCodeComments: false, preserveDocstrings: true, rawOutputRetention: "never", rawOutputMaxBytes: 1_048_576,
+    customFiltersEnabled: true, customFilters: [], trustProjectFilters: false
   },
   languageConfig: { enabled: false, defaultLanguage: "en", autoDetect: true, enabledPacks: ["en"] },
   aggressive: {

@@ -121,7 +121,7 @@ class Work {
     if (Blocks.appliesTo(role, config)) return this.blocks(piece, options)
     if (role !== "tool" || !config.applyToToolResults) return text
     if (config.enableGrouping && Grouping.isSearch(piece)) return this.group(piece, config.groupingThreshold)
-    const filter = Rtk.filterOf(command, text)
+    const filter = Rtk.filterOf(command, text, config)
     if (filter === null) return this.leave(text, "no_known_command_output")
     if (!Rtk.allows(config, filter)) return this.leave(text, "filter_disabled")
     const said = Rtk.shorten(text, filter, options)

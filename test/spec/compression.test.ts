@@ -227,7 +227,7 @@ describe("the settings of compression", () => {
       rtkConfig: {
         enabled: true, intensity: "standard", applyToToolResults: true, enabledFilters: [], disabledFilters: [], maxLinesPerResult: 120, maxCharsPerResult: 12_000, deduplicateThreshold: 3,
         applyToCodeBlocks: false, applyToAssistantMessages: false, enableGrouping: false, groupingThreshold: 3, stripCodeComments: false, preserveDocstrings: true,
-        rawOutputRetention: "never", rawOutputMaxBytes: 1_048_576
+        rawOutputRetention: "never", rawOutputMaxBytes: 1_048_576, customFiltersEnabled: true, customFilters: [], trustProjectFilters: false
       },
       languageConfig: { enabled: false, defaultLanguage: "en", autoDetect: true, enabledPacks: ["en"] },
       aggressive: {
@@ -248,7 +248,7 @@ describe("the settings of compression", () => {
     [path, { aggressive: { toolStrategies: { fileContent: 1 } } }, "bad_request", "aggressive.toolStrategies.fileContent"], [path, { ultra: { slmFallbackToAggressive: false } }, "not_supported_yet", "ultra.slmFallbackToAggressive"],
     [path, { aggressive: { thresholds: { verbatim: 4 } } }, "bad_request", "aggressive.thresholds"], [path, { ultra: { compressionRate: 2 } }, "bad_request", "ultra.compressionRate"],
     [path, { mcpAccessibility: { collapseThreshold: 0 } }, "bad_request", "mcpAccessibility.collapseThreshold"],
-    [path, { rtkConfig: { groupingThreshold: 1 } }, "bad_request", "rtkConfig.groupingThreshold"], ["/api/context/rtk/config", { customFiltersEnabled: true }, "not_supported_yet", "customFiltersEnabled"],
+    [path, { rtkConfig: { groupingThreshold: 1 } }, "bad_request", "rtkConfig.groupingThreshold"], ["/api/context/rtk/config", { customFilters: [{ id: "x" }] }, "bad_request", "customFilters.0.label"],
     [path, { defaultMode: "loud" }, "bad_request", "defaultMode"], [path, { stackedPipeline: [] }, "bad_request", "stackedPipeline"],
     [path, { stackedPipeline: [{ engine: "nothing" }] }, "bad_request", "stackedPipeline.0.engine"],
     [path, { stackedPipeline: [{ engine: "rtk", config: { enabledFilters: ["nothing"] } }] }, "bad_request", "stackedPipeline.0.config.enabledFilters.0"], [path, { compressionComboId: "nothing" }, "bad_request", "compressionComboId"], [path, { cavemanConfig: { skipRules: ["nothing"] } }, "bad_request", "cavemanConfig.skipRules.0"],

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => matrix.close())
 afterEach(() => put({
-  enabled: false, defaultMode: "off", rtkConfig: { enableGrouping: false, applyToCodeBlocks: false, applyToAssistantMessages: false, stripCodeComments: false, rawOutputRetention: "never", rawOutputMaxBytes: 1_048_576 },
+  enabled: false, defaultMode: "off", rtkConfig: { enableGrouping: false, applyToCodeBlocks: false, applyToAssistantMessages: false, stripCodeComments: false, rawOutputRetention: "never", rawOutputMaxBytes: 1_048_576, customFilters: [], trustProjectFilters: false },
   aggressive: { toolStrategies: { fileContent: false, grepSearch: false, errorMessage: false } }
 }))
 
@@ -131,5 +131,45 @@ describe("whole outputs of tools", () => {
     expect([401, 403]).toContain((await readRaw("01234567890123456789", { authorization: `Bearer ${matrix.key}` })).status)
     const unknown = await readRaw("01234567890123456789")
     expect([unknown.status, codeOf(unknown)]).toEqual([404, "raw_output_not_kept"])
+  })
+})
+
+describe("an operator's filters", () => {
+  const filter = {
+    id: "our-build", label: "our build", description: "", category: "build", priority: 10, match: { outputTypes: [], commands: ["make all"], patterns: [] },
+    rules: { includePatterns: [], dropPatterns: ["^compiled "], collapsePatterns: [], deduplicate: true, maxLines: 0, headLines: 0, tailLines: 0 },
+    preserve: { errorPatterns: [], summaryPatterns: [] }, tests: [{ name: "drops", command: "make all", input: "compiled a\nlinked", expected: "linked" }]
+  }
+  const change = (customFilters: ReadonlyArray<unknown>, more: Record<string, unknown> = {}) => matrix.gateway.operator.raw("PUT", "/api/context/rtk/config", { customFilters, ...more })
+  const fieldOf = (reply: { readonly text: string }) => (JSON.parse(reply.text) as { readonly error: { readonly details: ReadonlyArray<{ readonly field: string }> } }).error.details[0]?.field
+
+  it("shorten the output of their commands, and are listed with the gateway's own", async () => {
+    const model = await matrix.model(familyOf("chat-completions"), "chat-completions", "own-filters")
+    await put({ enabled: true, defaultMode: "rtk" })
+    expect((await change([filter])).status).toBe(200)
+    const { filters } = await matrix.gateway.operator.call<{ readonly filters: ReadonlyArray<{ readonly id: string }> }>("GET", "/api/context/rtk/filters")
+    expect([filters[0]?.id, filters.some(({ id }) => id === "git-status")]).toEqual(["our-build", true])
+    const body = { model: model.id, messages: [call("call_1", "bash", { command: "make all" }), answered("call_1", "compiled a\ncompiled b\nlinked x")] }
+    await send("/v1/chat/completions", body)
+    expect((JSON.parse(await told(model.name)) as typeof body).messages.at(-1)).toMatchObject({ content: "linked x" })
+    // In a thread.
+    await send("/v1/chat/completions", { ...body, messages: [{ role: "user", content: "Hello. ".repeat(5_000) }, ...body.messages] })
+    expect((JSON.parse(await told(model.name)) as typeof body).messages.at(-1)).toMatchObject({ content: "linked x" })
+    expect(fieldOf(await change([], { enabledFilters: ["our-build"] }))).toBe("enabledFilters.0")
+    await put({ rtkConfig: { customFiltersEnabled: false } })
+    await send("/v1/chat/completions", body)
+    expect((JSON.parse(await told(model.name)) as typeof body).messages.at(-1)).toMatchObject({ content: "compiled a\ncompiled b\nlinked x" })
+    await put({ rtkConfig: { customFiltersEnabled: true } })
+  })
+
+  it("are refused without an example that holds, unless the setting or the flag trusts them", async () => {
+    const unproved = { ...filter, tests: [] }
+    expect([(await change([unproved])).status, fieldOf(await change([unproved]))]).toEqual([400, "customFilters.0.tests"])
+    expect((await change([unproved], { trustProjectFilters: true })).status).toBe(200)
+    expect(fieldOf(await change([unproved], { trustProjectFilters: false }))).toBe("customFilters.0.tests")
+    await change([], { trustProjectFilters: false })
+    await matrix.gateway.operator.setFlag("GATEWAY_RTK_TRUST_PROJECT_FILTERS", "true")
+    expect((await change([unproved])).status).toBe(200)
+    await matrix.gateway.operator.setFlag("GATEWAY_RTK_TRUST_PROJECT_FILTERS", "false")
   })
 })

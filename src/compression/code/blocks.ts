@@ -30,7 +30,7 @@ const transcript = (code: string, options: Rtk.Options): string => {
   const flush = (): void => {
     if (output.length === 0) return
     const text = output.join("\n")
-    const filter = Rtk.filterOf(command, text)
+    const filter = Rtk.filterOf(command, text, options.config)
     out.push(filter === null || !Rtk.allows(options.config, filter) ? text : Rtk.shorten(text, filter, options).text)
     output = []
   }

@@ -48,7 +48,7 @@ const checked = (text: string, said: string, technique: string): Said => {
 }
 
 const output = ({ text, ...piece }: Piece, level: Level, { config: { toolStrategies }, rtk }: Options): Said => {
-  const filter = piece.failed === true ? null : Rtk.filterOf(piece.command, text)
+  const filter = piece.failed === true ? null : Rtk.filterOf(piece.command, text, rtk)
   const isOld = level !== "light"
   // Only where it is sure that no file is shown.
   const traced = toolStrategies.errorMessage && isOld && (piece.failed === true || filter !== null) ? checked(text, Traces.shorten(text), "error_message") : same(text)

@@ -51,7 +51,7 @@ const withoutNoise = (lines: ReadonlyArray<Line>, { drop, include }: Filters.Pat
   stays || !(drop?.test(text) === true || (include !== null && text.trim() !== "" && !include.test(text))))
 
 /** Neighbours that are equal, or that match the same pattern, become the first of them and their number. */
-const counted = (lines: ReadonlyArray<Line>, collapse: ReadonlyArray<RegExp>, deduplicate: boolean, threshold: number): ReadonlyArray<Line> => {
+const counted = (lines: ReadonlyArray<Line>, collapse: ReadonlyArray<Filters.Pattern>, deduplicate: boolean, threshold: number): ReadonlyArray<Line> => {
   const out: Array<Line> = []
   const kindOf = ({ stays, text }: Line): number => stays || text.length > longestLine ? -1 : collapse.findIndex((pattern) => pattern.test(text))
   let i = 0

@@ -14,8 +14,8 @@ const rtk: Rows = {
   ...actIn("src/compression/rtk/rtk.ts", "intensity", "enabledFilters", "disabledFilters", "maxLinesPerResult", "maxCharsPerResult", "deduplicateThreshold"),
   ...actIn("src/compression/code/blocks.ts", "applyToCodeBlocks", "applyToAssistantMessages", "stripCodeComments", "preserveDocstrings"),
   ...actIn("src/compression/compress.ts", "enableGrouping", "groupingThreshold"),
-  customFiltersEnabled: lacks("compression", false),
-  trustProjectFilters: lacks("compression", false),
+  ...actIn("src/compression/rtk/filters.ts", "customFiltersEnabled", "customFilters"),
+  trustProjectFilters: actsIn("src/features/compression/ownFilters.ts"),
   ...actIn("src/compression/rtk/raw.ts", "rawOutputRetention", "rawOutputMaxBytes")
 }
 

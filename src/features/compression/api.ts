@@ -15,10 +15,7 @@ const unbuilt = {
 }
 
 export const CavemanChange = partial(CavemanConfig)
-export const RtkChange = Schema.Struct({
-  ...partial(RtkConfig).fields,
-  customFiltersEnabled: json, trustProjectFilters: json
-}).annotate({ identifier: "RtkChange" })
+export const RtkChange = partial(RtkConfig).annotate({ identifier: "RtkChange" })
 
 const { thresholds, toolStrategies, ...aggressive } = AggressiveConfig.fields
 const AggressiveChange = Schema.Struct({

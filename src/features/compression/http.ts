@@ -2,6 +2,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Configuration } from "#actors/ports/Configuration.ts"
+import { Flags } from "#actors/ports/Flags.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { LARGE_BYTES } from "#schemas/largeBodies.ts"
 import { type CompressionSettings, compressionOf, type Mode, settingKey } from "#schemas/words/Compression.ts"
@@ -16,7 +17,7 @@ import { Audit } from "#src/management/audit/Audit.ts"
 import * as Surface from "#src/management/Surface.ts"
 import * as Acting from "./acting.ts"
 import { type CompressionChange, CompressionGroup } from "./api.ts"
-import { agesIn, changed, issuesOf } from "./change.ts"
+import { agesIn, type Beside, changed, issuesOf } from "./change.ts"
 import { issuesIn } from "./pipelines/pipelines.ts"
 import * as Preview from "./preview.ts"
 import { RawOutputs } from "./rawOutputs/RawOutputs.ts"
@@ -54,6 +55,7 @@ export const layer = HttpApiBuilder.group(Surface.make(CompressionGroup), "compr
   const statistics = yield* CompressionStatistics
   const rawOutputs = yield* RawOutputs
   const audit = yield* Audit
+  const flags = yield* Flags
   const analytics = (spanMs: number) => answer(Effect.map(Effect.suspend(() => statistics.since(Math.max(0, now() - spanMs))), Analytics.of))
   const pipelines = (settings: CompressionSettings) => pipelinesOf(configuration.current().settings, settings)
   /** A mode as requests have it; engines that are given for a trial come first. */
@@ -65,24 +67,27 @@ export const layer = HttpApiBuilder.group(Surface.make(CompressionGroup), "compr
     id === undefined || id === null || pipelines(compressionOf(configuration.current().settings)).some((one) => one.id === id)
       ? []
       : [{ field: `${at}compressionComboId`, message: "No such compression combo: GET /api/context/combos lists them" }]
+  const beside = ({ rtkConfig }: CompressionSettings): Beside =>
+    ({ rtk: rtkConfig, trusted: rtkConfig.trustProjectFilters || flags.isOn("GATEWAY_RTK_TRUST_PROJECT_FILTERS") })
   const put = (change: CompressionChange) => stored.put(change)
   return handlers.handleAll({
     settings: () => Effect.map(stored.get, viewOf),
     changeSettings: ({ payload }) => answer(Effect.gen(function*() {
       yield* refuseInert(Acting.compression, payload)
       yield* refused([
-        ...issuesOf(payload, whole), ...issuesIn(payload.stackedPipeline ?? [], "stackedPipeline"), ...strangersIn(payload), ...agesIn(changed(yield* stored.get, payload), "")
+        ...issuesOf(payload, whole, beside(changed(yield* stored.get, payload))), ...issuesIn(payload.stackedPipeline ?? [], "stackedPipeline", beside(changed(yield* stored.get, payload))),
+        ...strangersIn(payload), ...agesIn(changed(yield* stored.get, payload), "")
       ])
       return viewOf(yield* put(payload))
     })),
     preview: ({ payload: { config = {}, messages, mode } }) => answer(Effect.gen(function*() {
       yield* refuseInert(Acting.compression, config)
+      const settings = changed(yield* stored.get, config)
       yield* refused([
-        ...issuesOf(config, inConfig), ...issuesIn(config.stackedPipeline ?? [], "config.stackedPipeline"), ...strangersIn(config, "config."),
-        ...agesIn(changed(yield* stored.get, config), "config.")
+        ...issuesOf(config, inConfig, beside(settings)), ...issuesIn(config.stackedPipeline ?? [], "config.stackedPipeline", beside(settings)), ...strangersIn(config, "config."),
+        ...agesIn(settings, "config.")
       ])
       yield* fits(messages)
-      const settings = changed(yield* stored.get, config)
       const { cavemanOutputMode: { enabled, intensity } } = settings
       return Preview.ofMessages(messages, mode, planOf(mode, settings, config), enabled && mode !== "off" ? intensity : "off", now)
     })),
@@ -92,16 +97,16 @@ export const layer = HttpApiBuilder.group(Surface.make(CompressionGroup), "compr
     rules: () => Effect.succeed({ rules: allRules }),
     caveman: () => Effect.map(stored.get, ({ cavemanConfig }) => cavemanConfig),
     changeCaveman: ({ payload }) => answer(Effect.gen(function*() {
-      yield* refused(issuesOf({ cavemanConfig: payload }, { caveman: "", rtk: "" }))
+      yield* refused(issuesOf({ cavemanConfig: payload }, { caveman: "", rtk: "" }, beside(yield* stored.get)))
       return (yield* put({ cavemanConfig: payload })).cavemanConfig
     })),
     rtk: () => Effect.map(stored.get, ({ rtkConfig }) => rtkConfig),
     changeRtk: ({ payload }) => answer(Effect.gen(function*() {
       yield* refuseInert(Acting.rtkConfig, payload)
-      yield* refused(issuesOf({ rtkConfig: payload }, { caveman: "", rtk: "" }))
+      yield* refused(issuesOf({ rtkConfig: payload }, { caveman: "", rtk: "" }, beside(changed(yield* stored.get, { rtkConfig: payload }))))
       return (yield* put({ rtkConfig: payload })).rtkConfig
     })),
-    filters: () => Effect.succeed({ filters }),
+    filters: () => Effect.map(stored.get, ({ rtkConfig: { customFilters } }) => ({ filters: [...customFilters, ...filters] })),
     rawOutput: ({ params: { id } }) => answer(Effect.gen(function*() {
       const found = yield* rawOutputs.find(id)
       if (found === null) {
@@ -114,8 +119,9 @@ export const layer = HttpApiBuilder.group(Surface.make(CompressionGroup), "compr
     })),
     tryRtk: ({ payload: { command = null, config = {}, text } }) => answer(Effect.gen(function*() {
       yield* refuseInert(Acting.rtkConfig, config)
-      yield* refused(issuesOf({ rtkConfig: config }, { caveman: "", rtk: "config." }))
-      return Preview.ofOutput(text, command, changed(yield* stored.get, { rtkConfig: config }).rtkConfig, now)
+      const settings = changed(yield* stored.get, { rtkConfig: config })
+      yield* refused(issuesOf({ rtkConfig: config }, { caveman: "", rtk: "config." }, beside(settings)))
+      return Preview.ofOutput(text, command, settings.rtkConfig, now)
     }))
   })
 }))

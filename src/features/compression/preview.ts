@@ -54,7 +54,7 @@ export const ofMessages = (messages: Messages, mode: Mode, plan: Plan | null, ou
 /** `command` null: the output is known by its lines. */
 export const ofOutput = (text: string, command: string | null, config: CompressionSettings["rtkConfig"], now: () => number) => {
   const begun = now()
-  const filter = command === null ? Filters.detected(text) : Filters.filterOf(command, text)
+  const filter = command === null ? Filters.detected(text, config) : Filters.filterOf(command, text, config)
   const isUsed = filter !== null && config.enabled && Rtk.allows(config, filter)
   const said: { readonly text: string; readonly techniques: ReadonlyArray<string>; readonly validation: Validation.Validation } = isUsed
     ? Rtk.shorten(text, filter, { config, intensity: config.intensity })

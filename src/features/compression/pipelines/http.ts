@@ -40,7 +40,7 @@ export const layer = HttpApiBuilder.group(Surface.make(PipelinesGroup), "compres
     yield* documents.put("setting", settingKey, after)
   }))
   const checked = (steps: Pipeline["pipeline"] | undefined) => {
-    const issues = steps === undefined ? [] : Pipelines.issuesIn(steps, "pipeline")
+    const issues = steps === undefined ? [] : Pipelines.issuesIn(steps, "pipeline", { rtk: settings().rtkConfig, trusted: false })
     return issues.length === 0 ? Effect.void : Effect.fail(Refusal.invalidFields(issues))
   }
   const note = (action: string, id: string) => audit.note({ action: `compression.combo.${action}`, target: id, resourceType: "compression-combo" })

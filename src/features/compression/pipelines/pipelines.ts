@@ -1,6 +1,6 @@
 /** Changes of the stored pipelines: what is wrong with one, and all of them with it. Pure. */
 import * as Refusal from "#schemas/api/Refusal.ts"
-import { issuesOf } from "#src/features/compression/change.ts"
+import { type Beside, issuesOf } from "#src/features/compression/change.ts"
 import { builtInId, mostPipelines, type Pipeline } from "#schemas/words/CompressionPipeline.ts"
 import type { NewPipeline, PipelineChange } from "./api.ts"
 
@@ -21,12 +21,12 @@ const isTaken = (all: All, name: string, id: string): boolean => all.some((one) 
 const taken = (name: string): Refusal.Refusal => Refusal.conflict(`A compression combo is called ${JSON.stringify(name)}: choose another name`)
 
 /** What a schema cannot say of engines. `at`: the field that holds them. */
-export const issuesIn = (steps: Pipeline["pipeline"], at: string): ReadonlyArray<Refusal.FieldIssue> => steps.flatMap((step, i) => {
+export const issuesIn = (steps: Pipeline["pipeline"], at: string, beside: Beside): ReadonlyArray<Refusal.FieldIssue> => steps.flatMap((step, i) => {
   const where = `${at}.${i}.config.`
   const change = step.engine === "caveman" && step.config !== undefined ? { cavemanConfig: step.config }
     : step.engine === "rtk" && step.config !== undefined ? { rtkConfig: step.config }
     : {}
-  return issuesOf(change, { caveman: where, rtk: where })
+  return issuesOf(change, { caveman: where, rtk: where }, beside)
 })
 
 /** One is the default: when another becomes it, the others are not. */
