@@ -130,6 +130,8 @@ export const AccessibilityConfig = Schema.Struct({
 })
 export interface AccessibilityConfig extends Schema.Schema.Type<typeof AccessibilityConfig> {}
 
+export const ContextEditing = Schema.Struct({ enabled: Schema.Boolean })
+
 const opt = Schema.optionalKey
 const { enabled: _caveman, intensity: _full, ...cavemanFields } = CavemanConfig.fields
 const { customFilters: _filters, enabled: _rtk, intensity: _standard, trustProjectFilters: _trust, ...rtkFields } = RtkConfig.fields
@@ -176,7 +178,9 @@ export const CompressionSettings = Schema.Struct({
   languageConfig: LanguageConfig,
   aggressive: AggressiveConfig,
   ultra: UltraConfig,
-  mcpAccessibility: AccessibilityConfig
+  mcpAccessibility: AccessibilityConfig,
+  /** Vendors that can clear older results of tools from a long conversation are asked to. */
+  contextEditing: ContextEditing
 })
 export interface CompressionSettings extends Schema.Schema.Type<typeof CompressionSettings> {}
 
@@ -201,7 +205,8 @@ export const compressionDefaults: CompressionSettings = {
     maxTokensPerMessage: 2_048, minSavingsThreshold: 0.05
   },
   ultra: { enabled: false, compressionRate: 0.5, minScoreThreshold: 0.3, maxTokensPerMessage: 0 },
-  mcpAccessibility: { enabled: true, maxTextChars: 50_000, collapseThreshold: 30, collapseKeepHead: 10, collapseKeepTail: 5, minLengthToProcess: 2_000 }
+  mcpAccessibility: { enabled: true, maxTextChars: 50_000, collapseThreshold: 30, collapseKeepHead: 10, collapseKeepTail: 5, minLengthToProcess: 2_000 },
+  contextEditing: { enabled: false }
 }
 
 const isSettings = Schema.is(CompressionSettings)
@@ -224,7 +229,8 @@ export const changedBy = (before: CompressionSettings, change: unknown): Compres
       ...over(before.aggressive, aggressive), thresholds: over(before.aggressive.thresholds, aggressive["thresholds"]),
       toolStrategies: over(before.aggressive.toolStrategies, aggressive["toolStrategies"])
     },
-    ultra: over(before.ultra, said["ultra"]), mcpAccessibility: over(before.mcpAccessibility, said["mcpAccessibility"])
+    ultra: over(before.ultra, said["ultra"]), mcpAccessibility: over(before.mcpAccessibility, said["mcpAccessibility"]),
+    contextEditing: over(before.contextEditing, said["contextEditing"])
   }
 }
 

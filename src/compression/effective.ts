@@ -17,6 +17,8 @@ interface Choice {
   readonly plan: Plan.Plan | null
   /** What asks the model for a short answer; null = nothing. */
   readonly terse: string | null
+  /** The vendor is asked to clear older results of tools. */
+  readonly clears: boolean
 }
 
 /** What was decided for a request. */
@@ -31,6 +33,8 @@ export interface Rules {
   readonly modes: ReadonlyMap<Mode, Choice>
   /** What asks for short answers, where no pipeline says more. */
   readonly usual: string | null
+  /** The setting contextEditing. */
+  readonly clears: boolean
   /** Of one engine, by its id; only of those that are on. */
   readonly engines: ReadonlyMap<string, Choice>
   /** Stored pipelines by their names in lower case, then by their ids. */
@@ -59,7 +63,7 @@ export const askedBy = (
 ): Asked => ({ header: client.header("x-gateway-compression"), allowed: key === null || key.policy.compressionEnabled, comboId, comboMode, bytes })
 
 export const offHeader = "off; source=off"
-const nothing: Choice = { plan: null, terse: null }
+const nothing: Choice = { plan: null, terse: null, clears: false }
 const off: Decision = { ...nothing, header: offHeader }
 
 /** What these names say in the header is not a pipeline. */
@@ -69,19 +73,19 @@ const reserved: ReadonlySet<string> = new Set(["off", "default"])
 export const rulesOf = (stored: ReadonlyMap<string, unknown>): Rules | null => {
   const settings = compressionOf(stored)
   if (!settings.enabled) return null
-  const { cavemanOutputMode: output, compressionComboId } = settings
+  const { cavemanOutputMode: output, compressionComboId, contextEditing: { enabled: clears } } = settings
   const usual = output.enabled ? Terse.wordsOf(output.intensity, output) : null
   const pipelines = pipelinesOf(stored, settings).map((pipeline) => ({
-    pipeline, choice: { plan: Plan.ofPipeline(pipeline, settings), terse: pipeline.outputMode ? Terse.wordsOf(pipeline.outputModeIntensity, output) : usual }
+    pipeline, choice: { plan: Plan.ofPipeline(pipeline, settings), terse: pipeline.outputMode ? Terse.wordsOf(pipeline.outputModeIntensity, output) : usual, clears }
   }))
   const choiceOf = (found: (pipeline: Pipeline) => boolean): Choice | undefined => pipelines.find(({ pipeline }) => found(pipeline))?.choice
   const modes = new Map<Mode, Choice>(Modes.literals.map((mode) =>
-    [mode, (mode === "stacked" ? choiceOf(({ isDefault }) => isDefault) : undefined) ?? { plan: Plan.ofMode(mode, settings), terse: mode === "off" ? null : usual }]))
+    [mode, (mode === "stacked" ? choiceOf(({ isDefault }) => isDefault) : undefined) ?? { plan: Plan.ofMode(mode, settings), terse: mode === "off" ? null : usual, clears: clears && mode !== "off" }]))
   return {
-    settings, modes, usual,
+    settings, modes, usual, clears,
     engines: new Map(EngineId.literals.flatMap((engine) => {
       const plan = Plan.ofEngine(engine, settings)
-      return plan === null ? [] : [[`engine:${engine.toLowerCase()}`, { plan, terse: usual }]]
+      return plan === null ? [] : [[`engine:${engine.toLowerCase()}`, { plan, terse: usual, clears }]]
     })),
     named: new Map([
       ...pipelines.map(({ choice, pipeline: { id } }) => [id, choice] as const),
@@ -92,7 +96,7 @@ export const rulesOf = (stored: ReadonlyMap<string, unknown>): Rules | null => {
   }
 }
 
-const saidOf = ({ plan, terse }: Choice, source: Source): Decision => ({ plan, terse, header: `${plan?.mode ?? "off"}; source=${source}` })
+const saidOf = ({ clears, plan, terse }: Choice, source: Source): Decision => ({ plan, terse, clears, header: `${plan?.mode ?? "off"}; source=${source}` })
 
 const decided = ({ modes }: Rules, mode: Mode, source: Source): Decision => saidOf(modes.get(mode) ?? nothing, source)
 
@@ -130,7 +134,7 @@ export const ofFallback = (rules: Rules, { allowed, bytes, header }: Asked, firs
   if (config === null || !config.zeroLatencyOptimizationsEnabled || !allowed || first.plan !== null || bytes < config.fallbackCompressionThreshold * bytesPerToken) return null
   if (header !== undefined && byHeader(rules, header) !== null) return null
   const said = decided(rules, config.fallbackCompressionMode, "fallback")
-  return said.plan === null ? null : { ...said, terse: first.terse }
+  return said.plan === null ? null : { ...said, terse: first.terse, clears: first.clears }
 }
 
 export const of = (rules: Rules, { allowed, bytes, comboId, comboMode, header }: Asked): Decision => {
@@ -141,5 +145,5 @@ export const of = (rules: Rules, { allowed, bytes, comboId, comboMode, header }:
   if (active !== undefined) return saidOf(active, "active-profile")
   if (autoTriggerTokens > 0 && bytes >= autoTriggerTokens * bytesPerToken) return decided(rules, autoTriggerMode, "auto-trigger")
   if (defaultMode !== "off") return decided(rules, defaultMode, "default")
-  return rules.usual === null ? off : { ...off, terse: rules.usual }
+  return rules.usual === null && !rules.clears ? off : { ...off, terse: rules.usual, clears: rules.clears }
 }

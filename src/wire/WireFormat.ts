@@ -35,6 +35,8 @@ export interface TargetTraits {
   readonly developerRole?: boolean | null
   /** Said of the connection: an effort is always sent; null or absent: by what is known of the model. */
   readonly reasoningControl?: ReasoningControl | null
+  /** A vendor that can clear older results of tools is asked to. */
+  readonly clears?: boolean
 }
 
 /** A request body for a target, with the fields (client's names) that the target cannot say and that were left out. */

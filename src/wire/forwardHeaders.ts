@@ -228,6 +228,16 @@ const mergedAnew = (own: ReadonlyArray<string>, forwarded: ReadonlyArray<string>
   return merged ?? own
 }
 
+const betas = "anthropic-beta"
+
+/** The headers with one more beta of the messages format. */
+export const withBeta = (headers: ReadonlyArray<string>, beta: string): ReadonlyArray<string> => {
+  const at = indexOfName(headers, betas)
+  if (at === -1) return [...headers, betas, beta]
+  const named = headers[at + 1] as string
+  return named.split(",").some((one) => one.trim() === beta) ? headers : headers.with(at + 1, `${named},${beta}`)
+}
+
 /** What of a client's query goes to an upstream of its own format: the switch of the messages vendor's SDKs. With `?` or `&`, or empty. */
 export const queryToUpstream = (query: string, path: string, face: CallFormat, family: TargetFamily): string =>
   face === "messages" && family === "messages" && /(?:^|&)beta=true(?:&|$)/.test(query) && !/[?&]beta=/.test(path)

@@ -236,7 +236,7 @@ describe("the settings of compression", () => {
       },
       ultra: { enabled: false, compressionRate: 0.5, minScoreThreshold: 0.3, maxTokensPerMessage: 0 },
       mcpAccessibility: { enabled: true, maxTextChars: 50_000, collapseThreshold: 30, collapseKeepHead: 10, collapseKeepTail: 5, minLengthToProcess: 2_000 },
-      cacheMinutes: 5, contextEditing: { enabled: false }
+      contextEditing: { enabled: false }, cacheMinutes: 5
     })
     expect(await matrix.gateway.operator.call("PUT", "/api/context/caveman/config", { intensity: "full", skipRules: ["please"] })).toMatchObject({ intensity: "full", skipRules: ["please"] })
     expect(await matrix.gateway.operator.call("PUT", "/api/context/rtk/config", { disabledFilters: ["ls"] })).toMatchObject({ enabled: true, disabledFilters: ["ls"] })
@@ -244,7 +244,7 @@ describe("the settings of compression", () => {
   })
 
   it.each([
-    [path, { cavemanOutputMode: { intensity: "loud" } }, "bad_request", "cavemanOutputMode.intensity"], [path, { contextEditing: { enabled: true } }, "not_supported_yet", "contextEditing"],
+    [path, { cavemanOutputMode: { intensity: "loud" } }, "bad_request", "cavemanOutputMode.intensity"], [path, { contextEditing: { enabled: "yes" } }, "bad_request", "contextEditing.enabled"],
     [path, { aggressive: { toolStrategies: { fileContent: 1 } } }, "bad_request", "aggressive.toolStrategies.fileContent"], [path, { ultra: { slmFallbackToAggressive: false } }, "not_supported_yet", "ultra.slmFallbackToAggressive"],
     [path, { aggressive: { thresholds: { verbatim: 4 } } }, "bad_request", "aggressive.thresholds"], [path, { ultra: { compressionRate: 2 } }, "bad_request", "ultra.compressionRate"],
     [path, { mcpAccessibility: { collapseThreshold: 0 } }, "bad_request", "mcpAccessibility.collapseThreshold"],

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => matrix.close())
 afterEach(() => put({
-  enabled: false, defaultMode: "off", rtkConfig: { enableGrouping: false, applyToCodeBlocks: false, applyToAssistantMessages: false, stripCodeComments: false, rawOutputRetention: "never", rawOutputMaxBytes: 1_048_576, customFilters: [], trustProjectFilters: false },
+  enabled: false, defaultMode: "off", contextEditing: { enabled: false }, rtkConfig: { enableGrouping: false, applyToCodeBlocks: false, applyToAssistantMessages: false, stripCodeComments: false, rawOutputRetention: "never", rawOutputMaxBytes: 1_048_576, customFilters: [], trustProjectFilters: false },
   aggressive: { toolStrategies: { fileContent: false, grepSearch: false, errorMessage: false } }
 }))
 
@@ -171,5 +171,55 @@ describe("an operator's filters", () => {
     await matrix.gateway.operator.setFlag("GATEWAY_RTK_TRUST_PROJECT_FILTERS", "true")
     expect((await change([unproved])).status).toBe(200)
     await matrix.gateway.operator.setFlag("GATEWAY_RTK_TRUST_PROJECT_FILTERS", "false")
+  })
+})
+
+describe("clearing by the vendor", () => {
+  const beta = "context-management-2025-06-27"
+  const asked = { edits: [{ type: "clear_tool_uses_20250919" }] }
+  const last = async (name: string) => {
+    const entry = (await matrix.entries(name)).at(-1)
+    return { body: entry?.body as Record<string, unknown> | undefined, beta: entry?.headers["anthropic-beta"] }
+  }
+  const messages = [{ role: "user", content: "Hi." }]
+  const ask = async (model: string, more: Record<string, unknown> = {}, headers: Readonly<Record<string, string>> = {}, path = "/v1/messages") => {
+    const reply = await Http.send(matrix.gateway.url, { path, headers: { authorization: `Bearer ${matrix.key}`, ...headers }, body: { model, max_tokens: 9, messages, ...more } })
+    expect(reply.status, reply.text).toBe(200)
+  }
+
+  it("is asked of models that can, in the vendor's own words, from clients of every format", async () => {
+    const model = await matrix.model(familyOf("messages"), "messages", "claude-sonnet-4-5-clears")
+    await ask(model.id)
+    expect(await last(model.name)).toMatchObject({ body: { messages }, beta: undefined })
+    expect((await last(model.name)).body).not.toHaveProperty("context_management")
+    await put({ enabled: true, contextEditing: { enabled: true } })
+    await ask(model.id)
+    expect(await last(model.name)).toMatchObject({ body: { context_management: asked, messages }, beta })
+    await ask(model.id, {}, { "anthropic-beta": "one, two" })
+    expect(await last(model.name)).toMatchObject({ body: { context_management: asked }, beta: `one, two,${beta}` })
+    await ask(model.id, {}, {}, "/v1/chat/completions")
+    expect(await last(model.name)).toMatchObject({ body: { context_management: asked, messages }, beta })
+    // A large body is written by a thread.
+    await ask(model.id, { messages: [{ role: "user", content: "word ".repeat(80_000) }] })
+    expect(await last(model.name)).toMatchObject({ body: { context_management: asked }, beta })
+    await ask(model.id, { messages: [{ role: "user", content: "word ".repeat(80_000) }] }, {}, "/v1/chat/completions")
+    expect(await last(model.name)).toMatchObject({ body: { context_management: asked }, beta })
+  })
+
+  it("is left to a client that says it itself, and is not asked where compression is off for the request or the model cannot", async () => {
+    const model = await matrix.model(familyOf("messages"), "messages", "claude-opus-4-1-own")
+    const [prefix] = model.id.split("/")
+    await put({ enabled: true, contextEditing: { enabled: true } })
+    const own = { edits: [{ type: "clear_thinking_20251015" }] }
+    await ask(model.id, { context_management: own }, { "anthropic-beta": beta })
+    expect(await last(model.name)).toMatchObject({ body: { context_management: own }, beta })
+    for (const [id, name, headers] of [[`${prefix}/compatible-1`, "compatible-1", {}], [`${prefix}/claude-3-5-haiku-20241022`, "claude-3-5-haiku-20241022", {}], [model.id, model.name, { "x-gateway-compression": "off" }]] as const) {
+      await ask(id, {}, headers)
+      expect((await last(name)).body).not.toHaveProperty("context_management")
+      expect((await last(name)).beta).toBeUndefined()
+    }
+    await put({ enabled: false })
+    await ask(model.id)
+    expect((await last(model.name)).body).not.toHaveProperty("context_management")
   })
 })

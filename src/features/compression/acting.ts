@@ -36,7 +36,7 @@ const rows: Rows = {
     enabled: actsIn("src/compression/plan.ts"), ...actIn("src/compression/history/ultra.ts", "compressionRate", "minScoreThreshold", "maxTokensPerMessage"),
     slmFallbackToAggressive: lacks("compression", true)
   }),
-  contextEditing: lacks("compression", { enabled: false }),
+  "contextEditing.enabled": actsIn("src/compression/effective.ts"),
   ...ActingTable.below("mcpAccessibility", {
     enabled: actsIn("src/compression/plan.ts"),
     ...actIn("src/compression/results/accessibility.ts", "maxTextChars", "collapseThreshold", "collapseKeepHead", "collapseKeepTail", "minLengthToProcess")
@@ -48,4 +48,4 @@ export const cavemanConfig = ActingTable.make("Compression by rules", caveman, "
 export const rtkConfig = ActingTable.make("Compression of output", rtk, "PUT /api/context/rtk/config")
 
 /** What GET says of the fields that do not act: their neutral values. */
-export const neutral = { cacheMinutes: 5, contextEditing: { enabled: false } } as const
+export const neutral = { cacheMinutes: 5 } as const

@@ -5,14 +5,12 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, alwaysProtected, reads, writes } from "#schemas/api/Access.ts"
 import { Document, listOf, partial, text } from "#schemas/api/fields.ts"
 import { LARGE_BYTES } from "#schemas/largeBodies.ts"
-import { AccessibilityConfig, AggressiveConfig, CavemanConfig, CompressionSettings, LanguageConfig, Mode, OutputMode, RtkConfig, UltraConfig } from "#schemas/words/Compression.ts"
+import { AccessibilityConfig, AggressiveConfig, CavemanConfig, CompressionSettings, ContextEditing, LanguageConfig, Mode, OutputMode, RtkConfig, UltraConfig } from "#schemas/words/Compression.ts"
 
 const opt = Schema.optionalKey
 const json = opt(Schema.Json)
 /** Fields of engines that are not built; only their neutral value is taken. */
-const unbuilt = {
-  cacheMinutes: json, contextEditing: json
-}
+const unbuilt = { cacheMinutes: json }
 
 export const CavemanChange = partial(CavemanConfig)
 export const RtkChange = partial(RtkConfig).annotate({ identifier: "RtkChange" })
@@ -27,7 +25,8 @@ const UltraChange = Schema.Struct({ ...partial(UltraConfig).fields, slmFallbackT
 /** Objects are changed member by member; lists, and comboOverrides, are replaced. */
 export const CompressionChange = Schema.Struct({
   ...partial(CompressionSettings).fields, cavemanConfig: opt(CavemanChange), rtkConfig: opt(RtkChange), languageConfig: opt(partial(LanguageConfig)),
-  cavemanOutputMode: opt(partial(OutputMode)), aggressive: opt(AggressiveChange), ultra: opt(UltraChange), mcpAccessibility: opt(partial(AccessibilityConfig)), ...unbuilt
+  cavemanOutputMode: opt(partial(OutputMode)), aggressive: opt(AggressiveChange), ultra: opt(UltraChange), mcpAccessibility: opt(partial(AccessibilityConfig)),
+  contextEditing: opt(partial(ContextEditing)), ...unbuilt
 }).annotate({ identifier: "CompressionChange" })
 export interface CompressionChange extends Schema.Schema.Type<typeof CompressionChange> {}
 

@@ -133,7 +133,7 @@ export class ConversationEncoding implements Encoding {
         target: { ...target, connection: null, headers: nothing, proxy: null, tokenFrom: null },
         combo: combo === null ? null : { system_message: combo.system_message, tool_filter_regex: combo.tool_filter_regex },
         reasoningTokenBufferEnabled: config?.reasoningTokenBufferEnabled === true, systemPrompt, thinkingRule,
-        promptCache: services.promptCache(), previousResponseId: services.previousResponseId(), signatures, thoughts, compression: shortening?.plan ?? null
+        promptCache: services.promptCache(), previousResponseId: services.previousResponseId(), signatures, thoughts, compression: shortening?.plan ?? null, clears: shortening !== null && shortening.clears
       }, done)
     }
     return Effect.callback<void>((resume) => {
@@ -356,7 +356,13 @@ export class ConversationEncoding implements Encoding {
       streamOptions: target.streamOptions,
       previousResponseId: this.services.previousResponseId(),
       developerRole: target.compat?.developerRole ?? null,
-      reasoningControl: target.compat?.reasoningControl ?? null
+      reasoningControl: target.compat?.reasoningControl ?? null,
+      clears: this.betaFor(target) !== null
     }
+  }
+
+  betaFor(target: Target): string | null {
+    const { shortening } = this.prompt
+    return shortening !== null && shortening.clears ? ComboWords.clearingBeta(target) : null
   }
 }

@@ -2,16 +2,22 @@
  * What a combo and the gateway itself change in what requests say: the tools that a model sees, the combo's system message, and around
  * it and the client's instructions the gateway's own words.
  */
+import type { Target } from "#actors/request/ports/Target.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { Conversation, FormatName } from "#schemas/wire/conversation.ts"
 import * as SystemMessage from "#src/routing/combos/systemMessage.ts"
 import * as ToolFilter from "#src/routing/combos/toolFilter.ts"
+import * as ContextEditing from "#src/wire/messages/contextEditing.ts"
 import * as SystemPrompt from "./words/systemPrompt.ts"
 
 export { editsOf, type SystemPrompt, withTerse } from "./words/systemPrompt.ts"
 
 type Body = Readonly<Record<string, unknown>>
 export type Words = Pick<Combo, "system_message" | "tool_filter_regex">
+
+/** The beta with which the target's vendor is asked to clear older results of tools; null where it cannot. A client's own wish needs the same one. */
+export const clearingBeta = ({ model, wireFormat }: Pick<Target, "model" | "wireFormat">): string | null =>
+  wireFormat === "messages" && ContextEditing.isKnown(model) ? ContextEditing.beta : null
 
 /** The combo changes what every target is sent. */
 export const isAny = (combo: Words | null): boolean =>

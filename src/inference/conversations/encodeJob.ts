@@ -30,6 +30,8 @@ export interface EncodeJob extends Jobs.JobSubject {
   readonly thinkingRule: ThinkingRule | null
   /** How the prompt is made shorter; null = not at all. */
   readonly compression: Plan | null
+  /** The vendor is asked to clear older results of tools. */
+  readonly clears: boolean
   readonly effortHeader: string | undefined
   /** As it was chosen for an earlier target; undefined = not yet. */
   readonly effort: AutoEffort | null | undefined
@@ -64,8 +66,8 @@ export const run: Jobs.RunJob<EncodeJob, EncodedBody> = (job, parse) => {
   const bytes = Jobs.bufferOf(job)
   const prompt = new Prompt(bytes, { ...body, ...job.grown })
   let savings: Compress.Savings | null = null
-  if (job.compression !== null) {
-    prompt.shortening = new PromptCompression({ plan: job.compression, header: "", terse: null }, job.format, (saved) => {
+  if (job.compression !== null || job.clears) {
+    prompt.shortening = new PromptCompression({ plan: job.compression, header: "", terse: null, clears: job.clears }, job.format, (saved) => {
       savings = saved
     })
   }

@@ -53,6 +53,8 @@ export interface Encoding {
   readonly askedBy?: () => string | null
   /** Headers of the body that `bodyFor` made last, beside the target's. */
   readonly extraHeaders?: () => ReadonlyArray<string>
+  /** A beta of the messages format that the target's body needs; absent or null: none. */
+  readonly betaFor?: (target: Target) => string | null
   /** Media type of the body that `bodyFor` made last; absent or null: JSON. */
   readonly contentTypeFor?: () => string | null
   /** The call uses no model, such as a provider's token count: its row has no tokens and no units, and none are estimated. */

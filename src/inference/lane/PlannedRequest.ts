@@ -155,10 +155,17 @@ export class PlannedRequest implements Inbound {
   }
 
   headersFor(target: Target, continues: boolean): ReadonlyArray<string> {
-    const { forwarded, words } = this
+    const { words } = this
     const extra = words.extraHeaders?.() ?? noHeaders
     const typical = typed(target.headers, words.contentTypeFor?.() ?? null)
     const own = extra.length === 0 ? typical : [...typical, ...extra]
+    const merged = this.mergedHeaders(own, target, continues)
+    const beta = words.betaFor?.(target) ?? null
+    return beta === null ? merged : ForwardHeaders.withBeta(merged, beta)
+  }
+
+  private mergedHeaders(own: ReadonlyArray<string>, target: Target, continues: boolean): ReadonlyArray<string> {
+    const { forwarded } = this
     if (forwarded.length === 0) return own
     // The rest of a broken answer is asked for with another body.
     const named = continues ? ForwardHeaders.withoutRepeatKey(forwarded) : this.asksSeveral ? scoped(forwarded, target.publicModel) : forwarded

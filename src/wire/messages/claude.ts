@@ -17,6 +17,8 @@ export interface Capabilities {
   readonly systemMessages: boolean
   /** Most tokens of an answer; null where the id says nothing of it. A larger limit is refused by the vendor. */
   readonly outputLimit: number | null
+  /** Clears older results of tools when it is asked to (4.0 and later). */
+  readonly clears: boolean
 }
 
 /** Major * 100 + minor, 0 for no Claude or a name without a version. */
@@ -49,6 +51,7 @@ export const capabilitiesOf = (model: string): Capabilities => {
     effort: version >= 407 ? "xhigh" : version === 406 ? "max" : version === 405 && isOpus ? "high" : "none",
     oneSampler: version >= 401,
     systemMessages: version >= 408 && isOpus,
-    outputLimit: outputLimitOf(version, isOpus)
+    outputLimit: outputLimitOf(version, isOpus),
+    clears: version >= 400
   }
 }

@@ -2,6 +2,7 @@
 import * as Json from "#src/wire/json/json.ts"
 import { isForeign } from "#src/wire/messages/carriers.ts"
 import { isMadeUp } from "#src/wire/messages/citations.ts"
+import * as ContextEditing from "#src/wire/messages/contextEditing.ts"
 import { defaultMaxTokens } from "#src/wire/messages/request/encodeThinking.ts"
 import type * as Splice from "#src/wire/json/splice.ts"
 import type { Json as Body, TargetTraits } from "#src/wire/WireFormat.ts"
@@ -11,6 +12,7 @@ export const passThroughEdits = (body: Body, traits: TargetTraits): ReadonlyArra
   if (body["model"] !== traits.model) edits.push({ key: "model", value: JSON.stringify(traits.model) })
   if ((body["stream"] === true) !== traits.stream) edits.push({ key: "stream", value: String(traits.stream) })
   if (body["max_tokens"] === undefined || body["max_tokens"] === null) edits.push({ key: "max_tokens", value: String(defaultMaxTokens(traits)) })
+  if (traits.clears === true && body[ContextEditing.field] === undefined) edits.push({ key: ContextEditing.field, value: JSON.stringify(ContextEditing.edits) })
   const messages = body["messages"]
   // A compatible vendor may want its own unsigned thoughts back; this vendor's own models sign them all.
   const isUnread = /claude/i.test(traits.model) ? isUnsignedOrForeign : isForeignThought

@@ -36,6 +36,10 @@ export class FallbackCompression implements Shortening {
     return this.first.terse
   }
 
+  get clears(): boolean {
+    return this.first.clears
+  }
+
   get savedTokens(): number | null {
     return this.further.savedTokens
   }

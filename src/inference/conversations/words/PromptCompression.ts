@@ -20,6 +20,7 @@ export class PromptCompression implements Shortening {
   readonly header: string
   readonly plan: Plan | null
   readonly terse: string | null
+  readonly clears: boolean
   private readonly format: FormatName
   /** Called once, with what was saved. */
   private readonly onSaved: (savings: Compress.Savings, plan: Plan) => void
@@ -27,10 +28,11 @@ export class PromptCompression implements Shortening {
   private pending: boolean
 
   /** `plan`: null = the prompt stays. `terse`: what asks for a short answer; null = nothing. */
-  constructor({ header, plan, terse }: Decision, format: FormatName, onSaved: (savings: Compress.Savings, plan: Plan) => void) {
+  constructor({ clears, header, plan, terse }: Decision, format: FormatName, onSaved: (savings: Compress.Savings, plan: Plan) => void) {
     this.plan = plan
     this.header = header
     this.terse = terse
+    this.clears = clears
     this.format = format
     this.onSaved = onSaved
     this.pending = plan !== null

@@ -46,6 +46,8 @@ export interface Shortening {
   readonly plan: Plan | null
   /** What asks the model for a short answer, beside the instructions; null = nothing. */
   readonly terse: string | null
+  /** A vendor that can clear older results of tools is asked to. */
+  readonly clears: boolean
   /** Estimated tokens that were saved; null = none, or not known yet. */
   readonly savedTokens: number | null
   /** Makes a prompt shorter in a thread of its own; null when `now` does it. */

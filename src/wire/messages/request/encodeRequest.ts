@@ -4,6 +4,7 @@ import type { Conversation, FunctionTool, GenerationSettings, Tool, ToolChoice }
 import * as Json from "#src/wire/json/json.ts"
 import { JsonWriter } from "#src/wire/json/JsonWriter.ts"
 import { type Capabilities, capabilitiesOf } from "#src/wire/messages/claude.ts"
+import * as ContextEditing from "#src/wire/messages/contextEditing.ts"
 import { encodeThinking, knownLimit } from "./encodeThinking.ts"
 import { checkedName, type TurnContext, encodeTurns, mayThink } from "./encodeTurns.ts"
 import { wrappedTool } from "#src/wire/neutral/freeform.ts"
@@ -42,7 +43,8 @@ export const encodeRequest = (given: Conversation, traits: TargetTraits): Encode
       ...(choice === null ? {} : { tool_choice: choice }),
       ...outputConfig(conversation, effort, omitted),
       ...identity(conversation, omitted),
-      ...tier(settings, conversation, omitted)
+      ...tier(settings, conversation, omitted),
+      ...(traits.clears === true ? { [ContextEditing.field]: ContextEditing.edits } : {})
     }
     leaveOut(conversation, omitted)
     extras(conversation, fields, omitted)
