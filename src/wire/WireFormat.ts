@@ -48,6 +48,14 @@ export interface EncodedRequest {
 /** What an answer repeats, where its server does not. */
 export type Known = Pick<EncoderOptions, "model" | "now" | "request">
 
+/** How far a stream came whose events are numbered and name their answer. */
+export interface Progress {
+  /** The answer as its first event named it. */
+  readonly answer: Json
+  /** The number of the next event. */
+  readonly next: number
+}
+
 export interface ClientCodec {
   readonly name: FormatName
   /** Content type of its streams. */
@@ -61,8 +69,8 @@ export interface ClientCodec {
   readonly encodeAnswer: (answer: Answer, options: EncoderOptions) => string
   readonly makeEncoder: (options: EncoderOptions) => StreamEncoder
   readonly errorBody: (error: PublicError) => string
-  /** The frames that end a stream that broke before anything but the head was sent, or a pass-through stream. */
-  readonly errorFrames: (error: PublicError) => string
+  /** The frames that end a stream that broke. `after`: what was sent of it; null or absent: nothing but the head, or events that are not numbered. */
+  readonly errorFrames: (error: PublicError, after?: Progress | null) => string
   /** What a heartbeat repeats of a frame of its stream; null when the frame does not say it. Absent: heartbeats repeat nothing. */
   readonly identityOf?: (frame: Json) => Identity | null
   /** A frame that means nothing, sent when nothing else is. `comments`: SSE comment lines are allowed; `identity`: null before the first event. */

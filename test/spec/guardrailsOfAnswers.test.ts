@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import type { FormatName } from "#schemas/wire/conversation.ts"
 import { type Family, families, type Matrix, startMatrix } from "#test/support/families.ts"
 import * as Http from "#test/support/http.ts"
+import { framesOf } from "#test/support/lab.ts"
 
 let matrix: Matrix
 beforeAll(async () => {
@@ -40,6 +41,7 @@ const send = ({ body, path }: Said, headers: Readonly<Record<string, string>> = 
   Http.send(matrix.url, { path, headers: { authorization: `Bearer ${matrix.key}`, ...headers }, body })
 const [chat] = families as readonly [Family]
 const asChat = (faces[0] as readonly [FormatName, Say])[1]
+const asResponses = (faces[2] as readonly [FormatName, Say])[1]
 
 const grid = faces.flatMap(([face, say]) => families.flatMap((family) => [false, true].map((stream) => [face, family.name, stream ? "streamed" : "whole", say, family] as const)))
 
@@ -70,6 +72,20 @@ describe("personal data in answers", () => {
     if (face === "chat-completions") {
       expect(JSON.parse(whole.text)).toEqual({ error: { message, type: "pii_detected", code: "SECURITY_001", detections: 1 } })
       expect(Http.payloads(stream.text).slice(-2)).toEqual([JSON.stringify({ error: { message, type: "pii_detected", code: "SECURITY_001", detections: 1 } }), "[DONE]"])
+    }
+  })
+
+  it("fails the response that its stream had begun, with the next number", async () => {
+    await sanitized("block")
+    for (const family of families) {
+      const { id } = await matrix.model(family, "responses", `numbered-${family.name}`.toLowerCase())
+      const { text: said } = await send(asResponses(id, `${"so on and ".repeat(40)}${text}`, true))
+      const events = framesOf(said) as ReadonlyArray<{ readonly type: string; readonly sequence_number: number; readonly response?: Record<string, unknown> }>
+      const [created] = events
+      expect(events.map((event) => event.sequence_number)).toEqual(events.map((_event, i) => i))
+      expect(events.at(-1)).toMatchObject({
+        type: "response.failed", response: { ...created?.response, status: "failed", output: [], error: { code: "SECURITY_001", message: expect.stringContaining("blocked") as string } }
+      })
     }
   })
 

@@ -3,6 +3,8 @@ import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { common, commonInStream, type ClientError } from "#src/wire/errorObject.ts"
 import * as Json from "#src/wire/json/json.ts"
+import { failed } from "#src/wire/responses/wholeResponse.ts"
+import type { Progress } from "#src/wire/WireFormat.ts"
 
 /** The common error object; extra members follow message, type and code. */
 export const errorBody = (error: PublicError): string => JSON.stringify({ error: common(error) })
@@ -11,13 +13,20 @@ export const errorBody = (error: PublicError): string => JSON.stringify({ error:
 export const failedEvent = (sequence: number, response: string): string =>
   `event: response.failed\ndata: {"type":"response.failed","sequence_number":${sequence},"response":${response}}\n\n`
 
+/** The id of a response that never named itself. */
+export const unknownId = "resp_failed"
+
 /** A failed response of which nothing is known. */
 const unknownResponse = (error: ClientError): string =>
   JSON.stringify({
-    id: "resp_failed", object: "response", status: "failed", error: commonInStream(error), incomplete_details: null, output: [], usage: null
+    id: unknownId, object: "response", status: "failed", error: commonInStream(error), incomplete_details: null, output: [], usage: null
   })
 
-export const errorFrames = (error: PublicError): string => failedEvent(0, unknownResponse(error))
+export const errorFrames = (error: PublicError, after: Progress | null = null): string => {
+  if (after === null) return failedEvent(0, unknownResponse(error))
+  const { id } = after.answer
+  return failedEvent(after.next, failed(typeof id === "string" ? id : unknownId, after.answer, error, null, null))
+}
 
 /** The error of a body, a failed response or an event of type `error` (flat or nested); null when there is none. */
 export const errorOf = (value: Readonly<Record<string, unknown>>): UpstreamErrorBody | null => {

@@ -90,7 +90,7 @@ export const failed = (id: string, said: Fields, error: ClientError, usage: Toke
   const output = Array.isArray(own["output"]) ? own["output"] : []
   const response: Fields = {
     id, object: "response", ...own, status: "failed", error: commonInStream(error), incomplete_details: null, output,
-    usage: own["usage"] ?? (usage === null ? null : usageJson(usage))
+    ...(said["completed_at"] === undefined ? {} : { completed_at: null }), usage: own["usage"] ?? (usage === null ? null : usageJson(usage))
   }
   if (known === null) return JSON.stringify(response)
   return JSON.stringify({ ...response, ...Object.fromEntries(editsOf(response, known, "failed").map(({ key, value }) => [key, JSON.parse(value) as unknown])) })

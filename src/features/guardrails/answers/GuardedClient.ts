@@ -149,7 +149,7 @@ export class GuardedClient implements Client {
     this.#isOver = true
     this.#stream?.close()
     this.#conclude()
-    const frames = Buffer.from(codec.errorFrames(Refusals.of(refused, "answer")))
+    const frames = Buffer.from(codec.errorFrames(Refusals.of(refused, "answer"), this.#stream?.progress))
     client.end(left === null ? frames : Buffer.concat([left, frames]))
     return null
   }

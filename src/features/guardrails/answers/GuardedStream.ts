@@ -7,6 +7,7 @@ import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import * as Edits from "#src/wire/json/edits.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
+import type { Progress } from "#src/wire/WireFormat.ts"
 import { refusing } from "#src/features/guardrails/Reading.ts"
 import type { AnswerReading } from "./AnswerReading.ts"
 import * as Frames from "./frames.ts"
@@ -29,6 +30,10 @@ export class GuardedStream {
   readonly #likes = new Map<string, Event>()
   /** Events that were added, where events are numbered. */
   #added = 0
+  /** What its first event says of the answer, where events are numbered; null before it. */
+  #answer: Event | null = null
+  /** The number of the event after the last one that passed. */
+  #next = 0
 
   constructor(reading: AnswerReading, format: FormatName) {
     this.#reading = reading
@@ -52,6 +57,11 @@ export class GuardedStream {
     }
     this.#release(null)
     return this.#take()
+  }
+
+  /** How far it came for its client; null where events have no numbers. */
+  get progress(): Progress | null {
+    return this.#answer === null ? null : { answer: this.#answer, next: this.#next }
   }
 
   close(): void {
@@ -95,7 +105,11 @@ export class GuardedStream {
     this.#release(frame.ends, typeof number === "number" ? number : null)
     if (refusing(this.#reading.reports) !== null) return
     for (const { slot } of frame.pieces) this.#likes.set(slot, event)
-    if (this.#added > 0 && typeof number === "number") changes.push({ path: ["sequence_number"], to: number + this.#added })
+    if (typeof number === "number") {
+      this.#answer ??= Json.recordAt(event, "response")
+      this.#next = number + this.#added + 1
+      if (this.#added > 0) changes.push({ path: ["sequence_number"], to: number + this.#added })
+    }
     this.#out.push(changes.length === 0 ? Buffer.from(bytes) : rewritten(bytes, data, event, changes))
   }
 
@@ -123,6 +137,7 @@ export class GuardedStream {
       const event = Frames.carrying(this.#format, like, slot, left)
       const { type } = event
       const numbered = number === null ? event : { ...event, sequence_number: number + this.#added++ }
+      if (number !== null) this.#next = number + this.#added
       const name = this.#format === "messages" || this.#format === "responses" ? `event: ${String(type)}\n` : ""
       this.#out.push(Buffer.from(this.#scanner === null ? `${JSON.stringify(numbered)}\n` : `${name}data: ${JSON.stringify(numbered)}\n\n`))
     }

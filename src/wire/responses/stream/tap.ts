@@ -4,7 +4,7 @@ import type { PublicError } from "#schemas/errors.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import { usageIn, wordAt } from "#src/wire/responses/answer.ts"
 import { DeltaMeter } from "./DeltaMeter.ts"
-import { errorOf, failedEvent } from "#src/wire/responses/errors.ts"
+import { errorOf, failedEvent, unknownId } from "#src/wire/responses/errors.ts"
 import { longEventBytes, LongStrings } from "#src/wire/json/LongStrings.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import * as Json from "#src/wire/json/json.ts"
@@ -80,7 +80,7 @@ export class ResponsesTap implements StreamTap {
     const sequence = newest === null ? 0 : sequenceAfter(newest)
     const { broken, createdAt, known, long, model, usage } = this
     const head = { ...(createdAt === null ? {} : { created_at: createdAt }), ...(model === null ? {} : { model }) }
-    const event = failedEvent(sequence, failed(this.id ?? "resp_failed", { ...broken, ...head }, error, usage, known))
+    const event = failedEvent(sequence, failed(this.id ?? unknownId, { ...broken, ...head }, error, usage, known))
     return long === null ? Buffer.from(event) : long.bytesOf(event)
   }
 
