@@ -170,6 +170,26 @@ describe("webhooks over HTTP", () => {
     await remove(id)
   })
 
+  it("a request for which no target is free is told with its key and the model that it asked for", async () => {
+    const sink = await sinkOf()
+    const { id } = await add({ url: sink.url, events: ["request.failed"] })
+    const { id: keyId, key } = await lab.gateway.operator.createKey("shut out")
+    const node = await lab.gateway.operator.createNode({ prefix: "closed", baseUrl: `${lab.sim.url}/v1` })
+    const connection = await lab.gateway.operator.createConnection({ provider: node, apiKey: "sk-closed" })
+    await lab.gateway.operator.changeConnection(connection, { isActive: false })
+    const authorization = `Bearer ${key}`
+    const replies = [
+      await lab.chat({ model: "closed/tokens-1" }, { authorization }),
+      await Http.send(lab.gateway.url, { path: "/v1/embeddings", headers: { authorization }, body: { model: "closed/embed", input: "x" } })
+    ]
+    await sink.arrived(2)
+    const asked = { api_key_id: keyId, attempts: 0 }
+    expect(sink.received.map(({ json }) => json)).toMatchObject(replies.map((reply, i) => ({
+      event: "request.failed", data: { ...asked, trace_id: idOf(reply), status: reply.status, model: i === 0 ? "closed/tokens-1" : "closed/embed" }
+    })))
+    await remove(id)
+  })
+
   it("a passed limit that two emitters saw is told once", async () => {
     const sink = await sinkOf()
     const { id } = await add({ url: sink.url, events: ["quota.exceeded"] })

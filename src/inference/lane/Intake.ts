@@ -38,7 +38,15 @@ export interface IntakeServices extends Forms.FormServices {
   readonly bodies: BodyWorkers
   /** True once a shutdown began: new work is refused. */
   readonly draining: () => boolean
-  readonly refused: (endpoint: string, tags: RequestTags, error: PublicError) => void
+  /** Counts and logs a request that was answered without being planned; absent `asker`: nothing is known of it. */
+  readonly refused: (endpoint: string, tags: RequestTags, error: PublicError, asker?: Asker) => void
+}
+
+/** Whose request it is and what it asks, as far as it was read. */
+export interface Asker {
+  readonly key: ApiKey | null
+  /** The model that it names. */
+  readonly model: string | null
 }
 
 /** Where a request came in, as far as its beginning depends on it. */
@@ -81,6 +89,8 @@ export abstract class Arrival<Services extends IntakeServices, At extends Gate> 
   protected readonly gate: At
   protected readonly tags: RequestTags
   protected key: ApiKey | null = null
+  /** The model that it names; null until its head was read. */
+  protected model: string | null = null
   /** Largest body in bytes. */
   private limit = 0
 
@@ -111,7 +121,7 @@ export abstract class Arrival<Services extends IntakeServices, At extends Gate> 
   /** Ends the exchange with an error in the client's words, and counts it. */
   refuse(error: PublicError): void {
     const { exchange, gate, services, tags } = this
-    services.refused(gate.endpoint, tags, error)
+    services.refused(gate.endpoint, tags, error, { key: this.key, model: this.model })
     if (exchange.closed) return
     const headers = GatewayHeaders.ofError(tags, error, 0)
     const explains = error instanceof Blocked && exchange.header("x-gateway-explain")?.toLowerCase() === "true"

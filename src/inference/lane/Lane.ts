@@ -82,6 +82,7 @@ class Passage<Head extends RequestHead, C extends Stages.AdmittedCall> extends I
     const head = key !== null && key.policy.streamDefaultMode === "json" && isUnsaid(parsed["stream"]) ? { ...read, stream: false } : read
     const refusal = Heads.modelRefusal(head.model)
     if (refusal !== null) return this.refuse(refusal)
+    this.model = head.model
     const call: Stages.AdmittedCall = {
       tags, key, endpoint, format: face.name, codec, body, parsed, large: large ?? undefined, form: form ?? undefined, head, asked,
       units: large?.units ?? operation.units?.(head, parsed, { bytes: body, form }) ?? null, request: exchange, client: exchange, interceptors: noInterceptors,

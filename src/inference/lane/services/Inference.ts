@@ -38,11 +38,11 @@ const recoveryOf = (flags: Flags["Service"]) => (): RecoveryOptions => {
 }
 
 /** A request that was refused before it was planned, in metrics and the log. */
-const refusedOver = (telemetry: Telemetry["Service"], now: () => number): LaneServices["refused"] => (endpoint, tags, error) => {
+const refusedOver = (telemetry: Telemetry["Service"], now: () => number): LaneServices["refused"] => (endpoint, tags, error, asker) => {
   const at = now()
   telemetry.requestStarted(endpoint, false)
   telemetry.requestSettled({
-    requestId: tags.requestId, method: "POST", endpoint, requestedModel: null, provider: null, model: null, apiKeyId: null,
+    requestId: tags.requestId, method: "POST", endpoint, requestedModel: asker?.model ?? null, provider: null, model: null, apiKeyId: asker?.key?.id ?? null,
     status: error.status, clientStatus: error.status, outcome: "policy", errorCode: error.code, stream: false, attempts: 0, cache: "off",
     startedAt: at, latencyMs: 0, ttftMs: null, bytesOut: 0, ...(error instanceof Blocked ? { route: RouteReport.lineOfBlocked(error) } : {})
   })

@@ -30,16 +30,16 @@ export const mounted = (reads: ReadonlyArray<KeyRead>) => Effect.gen(function*()
   const route = ({ answer, category, endpoint: { path }, noun }: KeyRead): DirectRoute => (exchange) => {
     exchange.onAbort(() => undefined)
     const tags = InferenceCall.tagsOf(exchange, admission)
-    const refuse = (error: PublicError): void => {
-      services.refused(path, tags, error)
+    const refuse = (error: PublicError, key: ApiKey | null = null): void => {
+      services.refused(path, tags, error, { key, model: null })
       if (!exchange.closed) exchange.respond(error.status, GatewayHeaders.ofError(tags, error, 0), errorBody(error))
     }
     InferenceCall.admit(exchange, category, admission, (key) => {
       if (key instanceof PublicError) return refuse(key)
       fork(Effect.match(answer(key, exchange), {
-        onFailure: () => refuse(Errors.make("service_unavailable", `${noun} cannot be read at the moment.`, { retryAfterSeconds: 1 })),
+        onFailure: () => refuse(Errors.make("service_unavailable", `${noun} cannot be read at the moment.`, { retryAfterSeconds: 1 }), key),
         onSuccess: (body) => {
-          if (body instanceof PublicError) return refuse(body)
+          if (body instanceof PublicError) return refuse(body, key)
           if (!exchange.closed) exchange.respond(200, [...GatewayHeaders.common(tags), "Content-Type", "application/json"], JSON.stringify(body))
         }
       }))
