@@ -190,7 +190,7 @@ const doubles = (dials: Dials) => Layer.mergeAll(
     path: null, apply: Effect.succeed(null), last: () => null, follow: (file) => Effect.succeed({ file, at: "", error: null, entries: [] }), unfollow: Effect.succeed(0)
   }),
   Layer.effect(Appliers, Deferred.make<Applier>()),
-  Layer.succeed(OwnCalls, { ask: () => Effect.succeed({ status: 200, body: "{}" }) }),
+  Layer.succeed(OwnCalls, { ask: () => Effect.succeed({ status: 200, headers: [], body: "{}" }) }),
   Layer.succeed(EvalScores, { of: () => new Map(), note: () => {} }),
   Layer.succeed(TargetTests, {
     test: ({ model, provider }) => Effect.sync(() => {

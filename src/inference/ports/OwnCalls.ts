@@ -15,6 +15,8 @@ export interface OwnQuestion {
 
 export interface OwnAnswer {
   readonly status: number
+  /** Names and values in turn, as a client would have got them. */
+  readonly headers: ReadonlyArray<string>
   /** JSON text; empty when the answer broke off. */
   readonly body: string
 }

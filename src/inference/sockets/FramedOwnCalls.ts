@@ -5,12 +5,13 @@ import { type OwnAnswer, OwnCalls } from "#src/inference/ports/OwnCalls.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import { FramedExchange } from "#src/platform/server/sockets/FramedExchange.ts"
 
-const broken: OwnAnswer = { status: 502, body: "" }
+const broken: OwnAnswer = { status: 502, headers: [], body: "" }
 
 /** Longest answer that is held in memory, bytes: pages of search results and vectors are far below it. */
 const LONGEST = 16 * 1_048_576
 const tooLong: OwnAnswer = {
   status: 502,
+  headers: [],
   body: JSON.stringify({ error: { code: "answer_too_large", message: `The answer is longer than ${LONGEST} bytes, which is the most that the gateway reads of an answer for itself.` } })
 }
 
@@ -22,13 +23,15 @@ export const layer = Layer.effect(OwnCalls, Effect.gen(function*() {
     ask: ({ address, body, keyHash, path }) => Effect.callback<OwnAnswer>((resume) => {
       const parts: Array<Buffer> = []
       let [begun, held] = [0, 0]
+      let head: ReadonlyArray<string> = []
       const finish = (answer: OwnAnswer): void => resume(Effect.succeed(answer))
       const exchange = new FramedExchange(
         { method: "POST", path, query: "", headers: ["content-type", "application/json"], peerAddress: address, remoteAddress: address, actsAs: { keyHash } },
         Buffer.from(body),
         {
-          start: (status) => {
+          start: (status, headers) => {
             begun = status
+            head = headers
           },
           bytes: (chunk) => {
             held += chunk.length
@@ -42,8 +45,8 @@ export const layer = Layer.effect(OwnCalls, Effect.gen(function*() {
             parts.push(Buffer.from(chunk))
             return true
           },
-          end: () => finish({ status: begun, body: Buffer.concat(parts).toString("utf8") }),
-          whole: (status, _headers, bytes) => finish(bytes.length > LONGEST ? tooLong : { status, body: Buffer.from(bytes).toString("utf8") }),
+          end: () => finish({ status: begun, headers: head, body: Buffer.concat(parts).toString("utf8") }),
+          whole: (status, headers, bytes) => finish(bytes.length > LONGEST ? tooLong : { status, headers, body: Buffer.from(bytes).toString("utf8") }),
           cut: () => finish(broken)
         },
         frontEnd.heldBodies, nothingPending

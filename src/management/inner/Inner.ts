@@ -1,7 +1,6 @@
 /** The gateway's own management API as code inside the process sees it, and the members of its answers. */
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import type { EvalAnswer, EvalQuestion } from "#src/inference/ports/EvalCalls.ts"
 
 /** Expected: the caller reads it as the tool's result. */
 export class ToolFailure {
@@ -17,13 +16,19 @@ export class ToolFailure {
 export type Json = Schema.Json
 export type Query = Readonly<Record<string, string | number | undefined>>
 
+/** What an inference endpoint answered. */
+export interface Inferred {
+  readonly answer: Json
+  /** A header of it by its lower-case name, or null. */
+  readonly header: (name: string) => string | null
+}
+
 /** The gateway as a tool sees it, in the name of the caller. */
 export interface Inner {
   readonly get: (path: string, query?: Query) => Effect.Effect<Json, ToolFailure>
   readonly send: (method: "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: Json, query?: Query) => Effect.Effect<Json, ToolFailure>
   /** A request to an inference endpoint, with the limits, budgets and rows of the caller's key. */
-  readonly infer: (path: string, body: Json) => Effect.Effect<Json, ToolFailure>
-  readonly ask: (question: Omit<EvalQuestion, "key">) => Effect.Effect<EvalAnswer>
+  readonly infer: (path: string, body: Json) => Effect.Effect<Inferred, ToolFailure>
 }
 
 type Doc = { readonly [name: string]: Json }

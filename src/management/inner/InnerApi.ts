@@ -5,7 +5,6 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type { Caller } from "#schemas/api/Management.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
-import { EvalCalls } from "#src/inference/ports/EvalCalls.ts"
 import { OwnCalls } from "#src/inference/ports/OwnCalls.ts"
 import { ActingCaller } from "#src/management/authentication/Callers.ts"
 import { at, type Inner, type Json, textAt, ToolFailure, type Query } from "./Inner.ts"
@@ -27,6 +26,11 @@ const pathOf = (path: string, query: Query | undefined): string => {
   return search.size === 0 ? path : `${path}?${search}`
 }
 
+const valueOf = (headers: ReadonlyArray<string>, name: string): string | null => {
+  const at = headers.findIndex((header, i) => i % 2 === 0 && header.toLowerCase() === name)
+  return at < 0 ? null : headers[at + 1] ?? null
+}
+
 const parse = (text: string): Json => {
   try {
     return JSON.parse(text) as Json
@@ -46,7 +50,6 @@ const said = (status: number, text: string): Effect.Effect<Json, ToolFailure> =>
 /** The answers of one process, for any caller. */
 export const make = Effect.gen(function*() {
   const router = yield* HttpRouter.HttpRouter
-  const calls = yield* EvalCalls
   const own = yield* OwnCalls
   let served: ReturnType<typeof router.asHttpEffect> | null = null
 
@@ -64,8 +67,8 @@ export const make = Effect.gen(function*() {
     })
     const infer: Inner["infer"] = (path, body) => Effect.flatMap(
       own.ask({ path, body: JSON.stringify(body), keyHash: caller.key === null ? null : caller.key.keyHash, address: caller.presents?.address ?? caller.address ?? "" }),
-      (answer) => said(answer.status, answer.body)
+      ({ body: text, headers, status }) => Effect.map(said(status, text), (answer) => ({ answer, header: (name: string) => valueOf(headers, name) }))
     )
-    return { get: (path, query) => ask("GET", path, undefined, query), send, infer, ask: (question) => calls.ask({ ...question, key: caller.key }) }
+    return { get: (path, query) => ask("GET", path, undefined, query), send, infer }
   }
 })

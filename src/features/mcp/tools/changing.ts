@@ -1,9 +1,10 @@
 /** Tools that change something, or call a model. */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as SyncedModels from "#schemas/catalogue/SyncedModels.ts"
 import { comboOf } from "./reading.ts"
-import { at, type Json, listAt, numberAt, textAt, ToolFailure } from "#src/management/inner/Inner.ts"
+import { at, type Inferred, type Inner, type Json, listAt, numberAt, textAt, ToolFailure } from "#src/management/inner/Inner.ts"
 import { make, type Tool } from "./Tool.ts"
 
 const text = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))
@@ -21,6 +22,20 @@ const profiles = {
 } as const
 
 const brief = (combo: Json): Json => ({ id: at(combo, "id"), name: at(combo, "name"), strategy: at(combo, "strategy"), enabled: at(combo, "isActive") !== false })
+
+/** A chat completion as the caller's own request: its rules, guardrails, limits and rows. */
+const chat = (inner: Inner, model: string, messages: ReadonlyArray<Readonly<Record<"role" | "content", string>>>, maxTokens: number) =>
+  Effect.timeoutOrElse(inner.infer("/v1/chat/completions", { model, messages, max_tokens: maxTokens, stream: false }), {
+    duration: CALL_MS, orElse: () => Effect.fail(new ToolFailure("timeout", `${model} did not answer within ${CALL_MS} ms`))
+  })
+
+const contentOf = ({ answer }: Inferred): string => textAt(listAt(answer, "choices")[0] ?? null, "message", "content")
+
+/** A figure that a header says; null without it. */
+const figureOf = ({ header }: Inferred, name: string): number | null => {
+  const said = header(name)
+  return said === null ? null : Number(said)
+}
 
 export const changing: ReadonlyArray<Tool> = [
   make({
@@ -44,17 +59,21 @@ export const changing: ReadonlyArray<Tool> = [
       combo: Schema.optionalKey(text), budget: Schema.optionalKey(Schema.Finite),
       role: Schema.optionalKey(Schema.Literals(["coding", "review", "planning", "analysis"])), stream: Schema.optionalKey(Schema.Boolean)
     }),
-    run: ({ budget, combo, messages, model, stream }, inner) => Effect.gen(function*() {
+    run: ({ budget, combo, messages, model, role, stream }, inner) => Effect.gen(function*() {
       if (stream === true) return yield* Effect.fail(new ToolFailure("invalid_arguments", "stream: a tool answers once; leave it out"))
       if (budget !== undefined) return yield* Effect.fail(new ToolFailure("invalid_arguments", "budget: not supported yet; limit the key's budget instead"))
+      if (role !== undefined) return yield* Effect.fail(new ToolFailure("invalid_arguments", "role: not supported yet; name the model or combo of the role instead"))
       const asked = combo === undefined ? model : `combo/${combo}`
-      const answer = yield* inner.ask({ model: asked, messages, maxTokens: MAX_TOKENS, timeoutMs: CALL_MS })
-      if (answer.text === null) return yield* Effect.fail(new ToolFailure("upstream_failed", answer.error ?? "There was no answer."))
+      const said = yield* chat(inner, asked, messages, MAX_TOKENS)
+      const answeredBy = said.header("x-gateway-model")
       return {
-        response: { content: answer.text, model: answer.answeredBy, tokens: null },
+        response: {
+          content: contentOf(said), model: answeredBy, tokens: { prompt: figureOf(said, "x-gateway-tokens-in"), completion: figureOf(said, "x-gateway-tokens-out") }
+        },
         routing: {
-          provider: answer.answeredBy?.split("/")[0] ?? null, combo: combo ?? null, fallbacksTriggered: null, cost: null, latencyMs: answer.latencyMs,
-          routingExplanation: `${asked} was answered by ${answer.answeredBy ?? "several models"}`
+          provider: said.header("x-gateway-provider"), combo: combo ?? null, fallbacksTriggered: figureOf(said, "x-gateway-fallback-attempts") ?? 0,
+          cost: figureOf(said, "x-gateway-response-cost"), latencyMs: figureOf(said, "x-gateway-latency-ms"),
+          routingExplanation: `${asked} was answered by ${said.header("x-gateway-cache") === "HIT" ? "the cache" : answeredBy ?? "several models"}`
         }
       }
     })
@@ -95,8 +114,9 @@ export const changing: ReadonlyArray<Tool> = [
         const results = yield* Effect.forEach(listAt(combo, "models"), (step) => {
           const model = textAt(step, "model") || `combo/${textAt(step, "comboName")}`
           const named = textAt(step, "provider") === "" || model.includes("/") ? model : `${textAt(step, "provider")}/${model}`
-          return Effect.map(inner.ask({ model: named, messages: [{ role: "user", content: testPrompt }], maxTokens: 64, timeoutMs: CALL_MS }), (answer): Json => ({
-            model: named, status: answer.text === null ? "error" : "ok", latencyMs: answer.latencyMs, error: answer.error
+          return Effect.map(Effect.timed(Effect.result(chat(inner, named, [{ role: "user", content: testPrompt }], 64))), ([took, tried]): Json => ({
+            model: named, status: tried._tag === "Failure" ? "error" : "ok", latencyMs: Math.round(Duration.toMillis(took)),
+            error: tried._tag === "Failure" ? tried.failure.message : null
           }))
         }, { concurrency: 5 })
         return { results, summary: summaryOf(results) }

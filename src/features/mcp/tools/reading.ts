@@ -24,6 +24,13 @@ const comboView = (combo: Json, metrics?: Json): Json => ({
   ...(metrics === undefined ? {} : { metrics })
 })
 
+/** USD of a prompt at a target; null without a price. */
+const promptCost = (prices: Json, target: Json, tokens: number): number | null => {
+  const [provider, model] = [textAt(target, "provider"), textAt(target, "model")]
+  const input = at(prices, provider, model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model, "input")
+  return typeof input === "number" ? input * tokens / 1e6 : null
+}
+
 const ranges: Readonly<Record<string, string>> = { session: "1d", day: "1d", week: "7d", month: "30d" }
 
 const tasks = ["coding", "review", "planning", "analysis", "debugging", "documentation"] as const
@@ -62,12 +69,12 @@ export const reading: ReadonlyArray<Tool> = [
   }),
   make({
     name: "gateway_get_combo_metrics", brief: "Figures of a combo.", scopes: ["read:combos"], phase: 1, auditLevel: "basic",
-    description: "Shows how a combo did: requests, successes, latency, fallbacks, and the same of each of its targets.",
-    sourceEndpoints: ["/api/combos/metrics"], args: Schema.Struct({ comboId: text }),
+    description: "Shows how a combo did: requests, successes, latency, fallbacks, the cost of its newest 500 calls, and the same of each of its targets.",
+    sourceEndpoints: ["/api/combos/metrics", "/api/usage/call-logs"], args: Schema.Struct({ comboId: text }),
     run: ({ comboId }, inner) => Effect.gen(function*() {
       const combo = yield* comboOf(inner, comboId)
       const metrics = at(yield* inner.get("/api/combos/metrics", { combo: textAt(combo, "name") }), "metrics")
-      const logs = yield* inner.get("/api/usage/call-logs", { combo: textAt(combo, "name"), limit: 500 })
+      const logs = yield* inner.get("/api/usage/call-logs", { combo: textAt(combo, "name"), exact: "true", limit: 500 })
       const requests = numberAt(metrics, "requests")
       return {
         comboId: at(combo, "id"), name: at(combo, "name"), requests, successRate: requests === 0 ? null : numberAt(metrics, "successes") / requests,
@@ -117,16 +124,20 @@ export const reading: ReadonlyArray<Tool> = [
   }),
   make({
     name: "gateway_simulate_route", brief: "Plans a route without a call.", scopes: ["read:health", "read:combos"], phase: 2, auditLevel: "basic",
-    description: "Plans a request for a model or combo and calls no upstream: which targets come in which order, and which are skipped and why.",
-    sourceEndpoints: ["/api/routing/explain"],
+    description: "Plans a request for a model or combo and calls no upstream: which targets come in which order, which are skipped and why, and what the prompt would cost at each.",
+    sourceEndpoints: ["/api/routing/explain", "/api/pricing"],
     args: Schema.Struct({ model: text, promptTokenEstimate: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))), combo: Schema.optionalKey(text) }),
-    run: ({ combo, model }, inner) => Effect.map(inner.send("POST", "/api/routing/explain", { model: combo === undefined ? model : `combo/${combo}` }), (plan) => {
+    run: ({ combo, model, promptTokenEstimate }, inner) => Effect.gen(function*() {
+      const plan = yield* inner.send("POST", "/api/routing/explain", { model: combo === undefined ? model : `combo/${combo}` })
+      const prices = promptTokenEstimate === undefined ? null : yield* inner.get("/api/pricing")
       const targets = listAt(plan, "targets")
       const usable = targets.filter((target) => at(target, "skipped") === null)
       return {
         simulatedPath: targets.map((target): Json => ({
-          provider: at(target, "provider"), model: at(target, "model"), probability: target === usable[0] ? 1 : 0, estimatedCost: null,
-          healthStatus: at(target, "skipped") === null ? "available" : textAt(target, "skipped", "reason"), quotaAvailable: at(target, "skipped") === null
+          provider: at(target, "provider"), model: at(target, "model"), probability: target === usable[0] ? 1 : 0,
+          estimatedCost: promptTokenEstimate === undefined ? null : promptCost(prices, target, promptTokenEstimate),
+          healthStatus: at(target, "skipped") === null ? "available" : textAt(target, "skipped", "reason"),
+          quotaAvailable: textAt(target, "skipped", "reason") !== "quota-exhausted"
         })),
         fallbackTree: { primary: usable[0] ?? null, fallbacks: usable.slice(1) }, strategy: at(plan, "strategy"), error: at(plan, "error")
       }
@@ -157,7 +168,8 @@ export const reading: ReadonlyArray<Tool> = [
     args: Schema.Struct({
       taskType: Schema.Literals(tasks), budgetConstraint: Schema.optionalKey(Schema.Finite), latencyConstraint: Schema.optionalKey(Schema.Finite)
     }),
-    run: ({ latencyConstraint, taskType }, inner) => Effect.gen(function*() {
+    run: ({ budgetConstraint, latencyConstraint, taskType }, inner) => Effect.gen(function*() {
+      if (budgetConstraint !== undefined) return yield* Effect.fail(new ToolFailure("invalid_arguments", "budgetConstraint: not supported yet; leave it out"))
       const metrics = yield* inner.get("/api/combos/metrics")
       const ranked = listAt(yield* inner.get("/api/combos"), "combos").filter((combo) => at(combo, "isActive") !== false).map((combo) => {
         const own = at(metrics, "metrics", textAt(combo, "name"))

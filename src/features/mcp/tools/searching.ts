@@ -1,4 +1,5 @@
 /** Tools that search the web. */
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { make, type Tool } from "./Tool.ts"
 
@@ -15,6 +16,6 @@ export const searching: ReadonlyArray<Tool> = [
       search_type: Schema.optionalKey(Schema.Literals(["web", "news"])), provider: Schema.optionalKey(provider)
     }),
     run: ({ max_results = 5, provider, query, search_type = "web" }, inner) =>
-      inner.infer("/v1/search", { query, max_results, search_type, ...(provider === undefined ? {} : { provider }) })
+      Effect.map(inner.infer("/v1/search", { query, max_results, search_type, ...(provider === undefined ? {} : { provider }) }), ({ answer }) => answer)
   })
 ]
