@@ -3,6 +3,7 @@ import type { QueuedEvent } from "./WebhookQueue.ts"
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import type { GatewayEvent, QuotaExceeded, RequestFailed } from "#schemas/events.ts"
 import type { LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
+import * as RequestIds from "#schemas/protocols/requestIds.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 
 /** Characters of an error message in an event. */
@@ -13,8 +14,11 @@ export const queued = (event: GatewayEvent, id: string): QueuedEvent => {
   return { id, type: event.type, at, body: JSON.stringify({ event: event.type, timestamp: at, data: { ...event.data, event_id: id } }) }
 }
 
-/** One request has one event, from whichever source. */
-export const requestEventId = (requestId: string): string => `evt_${requestId}`
+/**
+ * One request has one event, from whichever source. An id that a client gave may repeat: `distinct` keeps apart the requests that share it,
+ * because what has the id of another event is not told.
+ */
+export const requestEventId = (requestId: string, distinct: string): string => RequestIds.isOwn(requestId) ? `evt_${requestId}` : `evt_${requestId}_${distinct}`
 
 /** Several nodes may see the same limit being passed: one event for a key, a limit and a window. */
 export const quotaEventId = ({ data }: QuotaExceeded, otherwise: string): string =>
@@ -67,19 +71,29 @@ const fails = (outcome: Outcome): boolean => outcome !== "completed" && outcome 
 
 type NameOf = (provider: string) => string
 
-/** What a ledger row says of its request; null when its attempt was not the last one. `nameOf`: the name of a provider's id. */
-export const ofRow = (row: LedgerRow, nameOf: NameOf): QueuedEvent | null => {
+/** What a request used at all its calls. */
+const sum = (rows: ReadonlyArray<LedgerRow>, of: "tokensIn" | "tokensOut" | "costUsd"): number => rows.reduce((all, row) => all + row[of], 0)
+
+/** Dollars without the noise of their sum. */
+const usd = (value: number): number => Math.round(value * 1e10) / 1e10
+
+/**
+ * What a ledger row says of its request; null when its attempt was not the last one. `nameOf`: the name of a provider's id; `others`: rows of
+ * the request's other calls, which are in the figures of what it used.
+ */
+export const ofRow = (row: LedgerRow, nameOf: NameOf, others: ReadonlyArray<LedgerRow>): QueuedEvent | null => {
   if (!row.final && row.outcome !== "crashed") return null
-  if (fails(row.outcome)) return queued(failedEvent({ ...row, provider: nameOf(row.provider), attempts: row.attempt, at: row.settledAt }), requestEventId(row.requestId))
+  if (fails(row.outcome)) return queued(failedEvent({ ...row, provider: nameOf(row.provider), attempts: row.attempt, at: row.settledAt }), requestEventId(row.requestId, row.attemptId))
   if (row.outcome !== "completed") return null
+  const calls = [...others, row]
   return queued({
     type: "request.completed",
     at: row.settledAt,
     data: {
       trace_id: row.requestId, api_key_id: row.apiKeyId ?? "", provider: nameOf(row.provider), model: row.model, status: row.status,
-      tokens_in: row.tokensIn, tokens_out: row.tokensOut, cost_usd: row.costUsd
+      tokens_in: sum(calls, "tokensIn"), tokens_out: sum(calls, "tokensOut"), cost_usd: calls.length === 1 ? row.costUsd : usd(sum(calls, "costUsd"))
     }
-  }, requestEventId(row.requestId))
+  }, requestEventId(row.requestId, row.attemptId))
 }
 
 /** A request that failed on its way to or through its targets; null for the others, and for what was refused before routing. */

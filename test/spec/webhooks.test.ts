@@ -170,6 +170,26 @@ describe("webhooks over HTTP", () => {
     await remove(id)
   })
 
+  it("a request that several models had a part in is told with what all of its calls used", async () => {
+    const sink = await sinkOf()
+    const { id } = await add({ url: sink.url, events: ["request.completed"] })
+    for (const model of ["tokens-4", "tokens-5"]) await lab.gateway.operator.price("lab", model, { input: 100, output: 100 })
+    await lab.gateway.operator.call("POST", "/api/combos", { name: "panel", strategy: "fusion", models: ["lab/tokens-4", "lab/tokens-5"] })
+    // A correlation id of the client's own, as it may stand on each request of a conversation.
+    const headers = { "x-request-id": "trace-7" }
+    const replies = [await lab.chat({ model: "combo/panel" }, headers), await lab.chat({ model: "combo/panel", seed: 1 }, headers)]
+    await sink.arrived(2)
+    const [first, second] = sink.received.map(({ json }) => json.data)
+    for (const [i, data] of [first, second].entries()) {
+      const { headers: told } = replies[i] as Http.Reply
+      expect(data).toMatchObject({
+        trace_id: "trace-7", cost_usd: Number(told["x-gateway-response-cost"]), tokens_in: Number(told["x-gateway-tokens-in"]), tokens_out: Number(told["x-gateway-tokens-out"])
+      })
+    }
+    expect(first?.["event_id"]).not.toBe(second?.["event_id"])
+    await remove(id)
+  })
+
   it("a request for which no target is free is told with its key and the model that it asked for", async () => {
     const sink = await sinkOf()
     const { id } = await add({ url: sink.url, events: ["request.failed"] })

@@ -32,7 +32,7 @@ const idOf = (event: GatewayEvent): string => {
   if (event.type === "quota.exceeded") return Payloads.quotaEventId(event, otherwise)
   if (event.type !== "request.completed" && event.type !== "request.failed") return otherwise
   const trace = event.data["trace_id"]
-  return typeof trace === "string" ? Payloads.requestEventId(trace) : otherwise
+  return typeof trace === "string" ? Payloads.requestEventId(trace, String(event.at)) : otherwise
 }
 
 /** The file system refuses a file of a dead process, which stays for the next look. */

@@ -9,6 +9,22 @@ import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import { Webhooks } from "#actors/webhook/WebhookQueue.ts"
 import * as Payloads from "#actors/webhook/payloads.ts"
+import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+
+const none: ReadonlyArray<LedgerRow> = []
+/** Calls of one request that are looked for. */
+const MOST_CALLS = 100
+
+/** Was the request answered after several calls? */
+const isJoint = ({ attempt, final, outcome }: LedgerRow): boolean => final && outcome === "completed" && attempt > 1
+
+/** The calls before the last one of a joint request. An id that a client gave may be that of earlier requests, too: the newest call of each number counts. */
+const othersOf = (row: LedgerRow, beside: ReadonlyArray<LedgerRow>, store: UsageStore["Service"]) =>
+  Effect.map(store.rows({ requestId: row.requestId, limit: MOST_CALLS }), (stored) => {
+    const calls = [...stored, ...beside].filter((one) =>
+      one.requestId === row.requestId && one.nodeId === row.nodeId && one.attempt < row.attempt && one.startedAt <= row.startedAt)
+    return [...new Map(calls.sort((a, b) => a.startedAt - b.startedAt).map((one) => [one.attempt, one])).values()]
+  })
 
 /** A `UsageStore` for the ledger, in front of the real one. */
 export const layer: Layer.Layer<UsageStore, never, Configuration | UsageStore | Webhooks> = Layer.effect(UsageStore, Effect.gen(function*() {
@@ -20,13 +36,16 @@ export const layer: Layer.Layer<UsageStore, never, Configuration | UsageStore | 
     insert: (rows) => Effect.suspend(() => {
       if (!webhooks.wants("request.completed") && !webhooks.wants("request.failed")) return store.insert(rows)
       const snapshot = configuration.current()
-      const events = rows.map((row) => Payloads.ofRow(row, (provider) => shownProvider(snapshot, provider))).filter((event) => event !== null)
-      if (events.length === 0) return store.insert(rows)
-      return webhooks.append(events).pipe(
+      const joint = Effect.forEach(rows.filter(isJoint), (row) => Effect.map(othersOf(row, rows, store), (others) => [row, others] as const))
+      return Effect.flatMap(joint, (found) => {
+        const others = new Map(found)
+        const events = rows.map((row) => Payloads.ofRow(row, (provider) => shownProvider(snapshot, provider), others.get(row) ?? none)).filter((event) => event !== null)
+        return events.length === 0 ? Effect.void : webhooks.append(events)
+      }).pipe(
         // A store that is away keeps the rows in the journal, and with them their events; anything else must not stop the ledger.
         Effect.catch((error) => error.reason === "unavailable"
           ? Effect.fail(error)
-          : Effect.logError(`${events.length} request events could not be queued for webhooks: ${error.message}`)),
+          : Effect.logError(`Events of ${rows.length} calls could not be queued for webhooks: ${error.message}`)),
         Effect.andThen(store.insert(rows))
       )
     })

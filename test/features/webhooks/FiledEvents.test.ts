@@ -50,7 +50,7 @@ describe("published events", () => {
       yield* seen.await
     }))
     // The end may come between the queue's answer and its note: then it is told again, with the same id.
-    assert.deepStrictEqual([...new Set(got.map(({ id }) => id))], ["evt_t-1"])
+    assert.deepStrictEqual([...new Set(got.map(({ id }) => id))], ["evt_t-1_1000"])
     assert.strictEqual(got[0]?.at, "1970-01-01T00:00:01.000Z")
     assert.deepInclude(JSON.parse(got[0]?.body ?? ""), { event: "request.failed", timestamp: "1970-01-01T00:00:01.000Z" })
     assert.deepStrictEqual(fs.readdirSync(dir), [])
@@ -73,7 +73,7 @@ describe("published events", () => {
       yield* open(dir, got, () => true)
       while (got.length < 3_000) yield* Effect.yieldNow
     }))
-    assert.deepStrictEqual(got.map(({ id }) => id), Array.from({ length: 3_000 }, (_, n) => `evt_t-${n}`))
+    assert.deepStrictEqual(got.map(({ id }) => id), Array.from({ length: 3_000 }, (_, n) => `evt_t-${n}_1000`))
     assert.deepStrictEqual(fs.readdirSync(dir), [])
   }))
 
@@ -94,7 +94,7 @@ describe("published events", () => {
         yield* open(dir, got, () => true)
         while (got.length < 1) yield* Effect.yieldNow
       })).pipe(Effect.timeout("10 seconds"))
-      assert.deepStrictEqual(got.map(({ id }) => id), ["evt_t-1"])
+      assert.deepStrictEqual(got.map(({ id }) => id), ["evt_t-1_1000"])
       assert.deepStrictEqual(lines.filter((line) => line.includes("defect")), [])
       assert.strictEqual(lines.filter((line) => line.includes(refused)).length, 1, lines.join("\n"))
     }).pipe(Effect.provide(Logger.layer([Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))])))

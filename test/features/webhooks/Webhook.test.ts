@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { after, BACKOFF_MS } from "#actors/webhook/Webhook.ts"
 import * as Payloads from "#actors/webhook/payloads.ts"
+import * as RequestIds from "#schemas/protocols/requestIds.ts"
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import type { QuotaExceeded } from "#schemas/events.ts"
 import { LedgerRow } from "#schemas/records/LedgerRow.ts"
@@ -37,13 +38,13 @@ describe("the verdict on an attempt", () => {
 
 describe("events of requests", () => {
   it.prop("a row tells of its request when it is the last one or its process died; a client that left is no event", [LedgerRow], ([row]) => {
-    const event = Payloads.ofRow({ ...row, settledAt: 1_000 }, nameOf)
+    const event = Payloads.ofRow({ ...row, settledAt: 1_000 }, nameOf, [])
     const expected = row.outcome === "crashed" ? "request.failed"
       : !row.final || row.outcome === "client-abort" ? undefined
       : row.outcome === "completed" ? "request.completed" : "request.failed"
     assert.strictEqual(event?.type, expected)
     if (event === null) return
-    assert.strictEqual(event.id, `evt_${row.requestId}`)
+    assert.strictEqual(event.id, Payloads.requestEventId(row.requestId, row.attemptId))
     const data = read(event)?.data ?? {}
     assert.strictEqual(data["event_id"], event.id)
     assert.strictEqual(data["trace_id"], row.requestId)
@@ -61,7 +62,14 @@ describe("events of requests", () => {
   })
 
   it("the row and the summary of one request are one event", () => {
-    assert.strictEqual(Payloads.ofRow(ledgerRow({ requestId: "r-1", outcome: "upstream-reset" }), nameOf)?.id, Payloads.requestEventId("r-1"))
+    const own = RequestIds.make("node-a-mx2m8os9", 7)
+    assert.strictEqual(Payloads.ofRow(ledgerRow({ requestId: own, outcome: "upstream-reset" }), nameOf, [])?.id, Payloads.requestEventId(own, "1000"))
+    assert.strictEqual(Payloads.requestEventId(own, "1000"), `evt_${own}`)
+  })
+
+  it("requests to which a client gave one id have an event each", () => {
+    const ids = ["a-1", "a-2"].map((attemptId) => Payloads.ofRow(ledgerRow({ requestId: "trace-7", attemptId }), nameOf, [])?.id)
+    assert.deepStrictEqual(ids, ["evt_trace-7_a-1", "evt_trace-7_a-2"])
   })
 
   it("a limit that several nodes see passed is one event for its window; a window without an end is not joined", () => {
@@ -79,7 +87,7 @@ describe("wire forms", () => {
     assert.strictEqual(signature("key", "The quick brown fox jumps over the lazy dog"), "sha256=f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8"))
 
   it("a chat text names the event and its fields and is never longer than the tool takes", () => {
-    const event = Payloads.ofRow(ledgerRow({ model: "m".repeat(5_000) }), nameOf)
+    const event = Payloads.ofRow(ledgerRow({ model: "m".repeat(5_000) }), nameOf, [])
     assert.strictEqual(textOf(event?.body ?? "", 2_000).length, 2_000)
     assert.include(textOf(event?.body ?? "", 200), "request.completed")
   })

@@ -3,6 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+import * as RequestIds from "#schemas/protocols/requestIds.ts"
 import { makeResponseId } from "./responseId.ts"
 
 export class Ids extends Context.Service<Ids, {
@@ -14,13 +15,13 @@ export class Ids extends Context.Service<Ids, {
 }>()("gateway/lane/Ids") {}
 
 export const layer = Layer.effect(Ids, Effect.map(Lifecycle, ({ nodeId, startedAt }) => {
-  const prefix = `${nodeId}-${startedAt.toString(36)}-`
-  const requestPrefix = `req_${prefix}`
+  const process = `${nodeId}-${startedAt.toString(36)}`
+  const prefix = `${process}-`
   let sequence = 0
   return {
     nodeId,
     makeAttemptId: () => prefix + (++sequence).toString(36),
-    makeRequestId: () => requestPrefix + (++sequence).toString(36),
+    makeRequestId: () => RequestIds.make(process, ++sequence),
     makeResponseId
   }
 }))
