@@ -33,7 +33,7 @@ export interface World {
   readonly nodeId: string
   /** Succeeds once the ledger has the usage of earlier runs of this node and the store was informed; run it before an exchange. */
   readonly begun: Effect.Effect<void, LimitFailure>
-  /** A limit is used up. */
+  /** A limit is used up, or near. */
   readonly crossed: (keyId: string, counter: RuleCounter) => void
 }
 
@@ -104,7 +104,7 @@ export class KeyLimits {
     const now = this.world.steady()
     const [reply, meter] = Meter.transition(counter.meter, command, now)
     counter.meter = meter
-    if (reply.type === "done" && reply.crossed) this.world.crossed(this.id, counter)
+    if (reply.type === "done" && (reply.crossed || counter.comesNear())) this.world.crossed(this.id, counter)
     return reply
   }
 

@@ -24,10 +24,22 @@ export class RuleCounter {
   /** Largest reservation lately, for blocks ahead of need. */
   typical = 1
   waiting = 0
+  /** Begin of the window in which it was told that the limit is near. */
+  private nearIn: number | null = null
 
   constructor(rule: AmountRule, now: number) {
     this.rule = rule
     this.meter = Meter.make(rule.window, rule.limit, now)
+  }
+
+  /** True once in a window: so much is used that the limit is near, and it is not used up. */
+  comesNear(): boolean {
+    const { meter, rule: { warnAt } } = this
+    if (warnAt === undefined || this.nearIn === meter.start) return false
+    const used = Meter.used(meter)
+    if (used < warnAt || used >= meter.limit) return false
+    this.nearIn = meter.start
+    return true
   }
 }
 

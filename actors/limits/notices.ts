@@ -1,4 +1,4 @@
-/** Tells of limits that are used up: once per key, limit and window, over nodes and restarts. */
+/** Tells of limits that are used up, and of budgets that are near their end: each once per key, limit and window, over nodes and restarts. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -20,11 +20,11 @@ export const make = Effect.fnUntraced(function*(now: () => number, fork: (effect
   const lifecycle = yield* Lifecycle
   let sequence = 0
 
-  const publish = (data: QuotaExceeded["data"], start: number): void => {
+  const publish = (data: QuotaExceeded["data"], start: number, isNear = false): void => {
     if (events === null || !events.wants("quota.exceeded")) return
     const at = now()
     const mine = `${lifecycle.nodeId}:${at}:${++sequence}`
-    const name = `${data.api_key_id}:${data.quota}:${data.scope}:${data.limit}:${start}`
+    const name = `${data.api_key_id}:${data.quota}:${data.scope}:${data.limit}:${isNear ? "near:" : ""}${start}`
     // The first to write it down is the one that tells.
     fork(documents.putIfAbsent(toldKind, name, mine).pipe(
       Effect.orElseSucceed(() => mine),
@@ -36,11 +36,14 @@ export const make = Effect.fnUntraced(function*(now: () => number, fork: (effect
 
   const crossed = (keyId: string, { meter, rule }: RuleCounter): void => {
     const used = Meter.used(meter)
+    const isNear = used < rule.limit
+    // What is near is shown below 100.
+    const pct = (isNear ? Math.floor : Math.round)(used / rule.limit * 10_000) / 100
     const shown = (amount: number) => rule.kind === "usd" ? amount / Rules.unitsPerUsd : amount
     publish({
       api_key_id: keyId, quota: rule.quota, scope: rule.scope, used: shown(used), limit: shown(rule.limit),
-      pct: Math.round(used / rule.limit * 10_000) / 100, resets_at: new Date(meter.end).toISOString()
-    }, meter.start)
+      pct, resets_at: new Date(meter.end).toISOString()
+    }, meter.start, isNear)
   }
 
   const rateCrossed = (keyId: string, { rule }: Rate, waitMs: number): void => {

@@ -25,6 +25,8 @@ export interface AmountRule {
   readonly window: FixedWindow
   /** Tokens, or units of 1e-10 USD. */
   readonly limit: number
+  /** Use from which on it is told that the limit is near; absent: never. */
+  readonly warnAt?: number
 }
 
 export interface RateRule {
@@ -64,9 +66,11 @@ type LimitedKey = Pick<ApiKey, "id" | "policy" | "isPermanent">
 export const of = (key: LimitedKey, sources: LimitSources): LimitRules | null => {
   const { policy } = key
   const amounts: Array<AmountRule> = []
-  const usd = (quota: AmountRule["quota"], scope: string, interval: FixedWindow["interval"], minutes: number, limitUsd: number | null) => {
+  const usd = (quota: AmountRule["quota"], scope: string, interval: FixedWindow["interval"], minutes: number, limitUsd: number | null, warns = 0) => {
     if (limitUsd === null || limitUsd <= 0) return
-    amounts.push({ id: `${quota}:${interval}:${minutes}`, kind: "usd", quota, scope, within: null, window: { interval, minutes }, limit: Math.round(limitUsd * unitsPerUsd) })
+    const limit = Math.round(limitUsd * unitsPerUsd)
+    const near = warns > 0 && warns < 1 ? { warnAt: Math.round(limit * warns) } : {}
+    amounts.push({ id: `${quota}:${interval}:${minutes}`, kind: "usd", quota, scope, within: null, window: { interval, minutes }, limit, ...near })
   }
   if (policy.usageLimitEnabled) {
     usd("daily_usd", "daily", "daily", usdWindowMinutes, policy.dailyUsageLimitUsd)
@@ -75,9 +79,9 @@ export const of = (key: LimitedKey, sources: LimitSources): LimitRules | null =>
   const budget = sources.budgets.get(key.id)
   if (budget !== undefined) {
     const minutes = minutesOf(budget.resetTime)
-    usd("budget", "daily", "daily", minutes, budget.dailyLimitUsd)
-    usd("budget", "weekly", "weekly", minutes, budget.weeklyLimitUsd)
-    usd("budget", "monthly", "monthly", minutes, budget.monthlyLimitUsd)
+    usd("budget", "daily", "daily", minutes, budget.dailyLimitUsd, budget.warningThreshold)
+    usd("budget", "weekly", "weekly", minutes, budget.weeklyLimitUsd, budget.warningThreshold)
+    usd("budget", "monthly", "monthly", minutes, budget.monthlyLimitUsd, budget.warningThreshold)
   }
   for (const limit of sources.tokenLimits.get(key.id) ?? []) if (limit.enabled) amounts.push(ofTokenLimit(limit, sources))
   const rates = ratesOf(key, key.isPermanent === true ? 0 : sources.defaultPerDay)

@@ -14,7 +14,7 @@ export const Budget = Schema.Struct({
   dailyLimitUsd: Schema.Number,
   weeklyLimitUsd: Schema.Number,
   monthlyLimitUsd: Schema.Number,
-  /** Part of the limit, 0 to 1, from which on `warningReached` is true. */
+  /** Part of the limit, 0 to 1, from which on `warningReached` is true and webhooks are told once per window. */
   warningThreshold: Schema.Number,
   /** The period that `activeLimitUsd` is about; every limit above 0 is enforced over its own period. */
   resetInterval: ResetInterval,

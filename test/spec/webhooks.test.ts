@@ -210,6 +210,24 @@ describe("webhooks over HTTP", () => {
     await remove(id)
   })
 
+  it("a budget is told at its threshold and when it is used up, each once", async () => {
+    const sink = await sinkOf()
+    const { id } = await add({ url: sink.url, events: ["quota.exceeded"] })
+    await lab.gateway.operator.price("lab", "tokens-6", { input: 100, output: 100 })
+    const { headers } = await lab.chat({ model: "tokens-6" })
+    const cost = Number(headers["x-gateway-response-cost"])
+    const { id: keyId, key } = await lab.gateway.operator.createKey("thrifty")
+    const limit = Math.round(cost * 3.9e6) / 1e6
+    await lab.gateway.operator.call("POST", "/api/usage/budget", { apiKeyId: keyId, dailyLimitUsd: limit, warningThreshold: 0.5 })
+    for (let n = 0; n < 4; n++) expect((await lab.chat({ model: "tokens-6", max_tokens: 6 }, { authorization: `Bearer ${key}` })).status).toBe(200)
+    await sink.arrived(2)
+    const pct = (calls: number) => expect.closeTo(calls * cost / limit * 100, 1) as number
+    expect(sink.received.map(({ json }) => json.data)).toMatchObject([
+      { api_key_id: keyId, quota: "budget", scope: "daily", limit, pct: pct(2) }, { api_key_id: keyId, quota: "budget", scope: "daily", limit, pct: pct(4) }
+    ])
+    await remove(id)
+  })
+
   it("a passed limit that two emitters saw is told once", async () => {
     const sink = await sinkOf()
     const { id } = await add({ url: sink.url, events: ["quota.exceeded"] })

@@ -4,8 +4,8 @@ import * as ActingTable from "#src/management/acting/ActingTable.ts"
 
 const budgetRows: Rows = {
   apiKeyId: actsIn("actors/limits/NodeLimits.ts"),
-  ...actIn("actors/limits/rules.ts", "dailyLimitUsd", "weeklyLimitUsd", "monthlyLimitUsd", "resetTime"),
-  ...actIn("src/features/limits/budgetsHttp.ts", "warningThreshold", "resetInterval")
+  ...actIn("actors/limits/rules.ts", "dailyLimitUsd", "weeklyLimitUsd", "monthlyLimitUsd", "resetTime", "warningThreshold"),
+  ...actIn("src/features/limits/budgetsHttp.ts", "resetInterval")
 }
 
 const tokenLimitRows: Rows = {
