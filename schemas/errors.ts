@@ -104,7 +104,10 @@ export interface UpstreamReply {
   readonly headers: ReadonlyArray<string>
 }
 
-/** An expected failure as the client will read it. Plain class: no stack is captured on the hot path. */
+/**
+ * An expected failure as the client will read it. Plain classes like this one and `Refusal` are answers, made for each refused request; all other
+ * failures are a `Schema.TaggedError`. That one captures a stack and checks its fields: 6 to 8 µs instead of 0.2.
+ */
 export class PublicError {
   readonly _tag = "PublicError"
   readonly code: string

@@ -4,16 +4,11 @@
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type { Acquire, AcquireReply, LeaseChange, LeaseClaim, ClaimReply, EndReason, Lease, MoveReply, ReleaseReason } from "#schemas/protocols/Lease.ts"
 
 /** The store cannot be asked; nothing is known about what it did. Requests that need a lease are refused (fail closed). */
-export class LeaseStoreDown {
-  readonly _tag = "LeaseStoreDown"
-  readonly message: string
-  constructor(message: string) {
-    this.message = message
-  }
-}
+export class LeaseStoreDown extends Schema.TaggedError<LeaseStoreDown>()("LeaseStoreDown", { message: Schema.String }) {}
 
 /** A reply and what it changed, for the audit. */
 export interface LeaseOutcome<Reply> {

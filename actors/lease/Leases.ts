@@ -121,9 +121,9 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const acquire = (command: Acquire, draws: number): StoreQuestion<Exclude<AcquireReply, GenerationDraw>> =>
     Effect.flatMap(told(store.acquire(command)), (reply) => {
       if (reply._tag !== "Draw") return Effect.succeed(reply)
-      if (draws === 0) return Effect.fail(new LeaseStoreDown("Other acquisitions of the same owner came before this one again and again."))
+      if (draws === 0) return Effect.fail(new LeaseStoreDown({ message: "Other acquisitions of the same owner came before this one again and again." }))
       return Effect.flatMap(
-        Effect.mapError(records.nextGeneration(command.owner, reply.highest), ({ message }) => new LeaseStoreDown(message)),
+        Effect.mapError(records.nextGeneration(command.owner, reply.highest), ({ message }) => new LeaseStoreDown({ message })),
         (generation) => acquire({ ...command, drawn: { generation, epoch: reply.epoch } }, draws - 1)
       )
     })

@@ -51,7 +51,7 @@ interface Options {
   readonly errorExtra?: Readonly<Record<string, Schema.Json>>
 }
 
-/** An expected refusal. Plain class: no stack is captured. `requestId` is filled by the renderer. */
+/** An expected refusal; plain for the reason of `PublicError`. `requestId` is filled by the renderer. */
 export class Refusal implements ErrorBody {
   readonly _tag = "Refusal"
   readonly status: number

@@ -9,6 +9,7 @@
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 
 /** One meter's exchange: what this node has spent, and the block asked for. Amounts are whole numbers. */
 export interface BlockDraw {
@@ -76,10 +77,8 @@ export interface Permits {
   readonly waitMs: number
 }
 
-export interface LimitStoreDown {
-  readonly _tag: "LimitStoreDown"
-  readonly message: string
-}
+/** The store cannot be asked; nothing is known about what it did. */
+export class LimitStoreDown extends Schema.TaggedError<LimitStoreDown>()("LimitStoreDown", { message: Schema.String }) {}
 
 export class LimitStore extends Context.Service<LimitStore, {
   /** False: this process is alone, every effect is synchronous, and a block may be all there is. */

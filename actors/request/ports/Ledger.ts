@@ -7,6 +7,7 @@
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type { AttemptStart, LedgerRow } from "#schemas/records/LedgerRow.ts"
 
 export interface Reconciliation {
@@ -46,10 +47,4 @@ export class Ledger extends Context.Service<Ledger, {
 }>()("gateway/ports/Ledger") {}
 
 /** The journal cannot be written: the request is refused rather than served unaccounted. */
-export class LedgerUnavailable {
-  readonly _tag = "LedgerUnavailable"
-  readonly message: string
-  constructor(message: string) {
-    this.message = message
-  }
-}
+export class LedgerUnavailable extends Schema.TaggedError<LedgerUnavailable>()("LedgerUnavailable", { message: Schema.String }) {}

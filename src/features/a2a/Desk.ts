@@ -1,5 +1,6 @@
 /** What every dialect asks for one caller: a task begun, found, followed, ended. Refusals of HTTP are told here, in one place. */
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -26,17 +27,9 @@ export interface Errand {
 }
 
 /** The errand itself is wrong; the text says what. */
-export class WrongErrand {
-  readonly _tag = "WrongErrand"
-  readonly message: string
-  constructor(message: string) {
-    this.message = message
-  }
-}
+export class WrongErrand extends Schema.TaggedError<WrongErrand>()("WrongErrand", { message: Schema.String }) {}
 
-export class AlreadyEnded {
-  readonly _tag = "AlreadyEnded"
-}
+export class AlreadyEnded extends Schema.TaggedError<AlreadyEnded>()("AlreadyEnded", {}) {}
 
 export interface Desk {
   readonly owner: string
@@ -57,10 +50,10 @@ const refusalOf = ({ reason }: TaskRefused): Refusal.Refusal => reason === "too-
 export const make = (tasks: Tasks["Service"], services: SkillServices, caller: A2aCaller, isLeft: () => boolean): Desk => ({
   owner: caller.owner,
   begin: ({ contextId, messages, request, skill }, before = () => Effect.void) => Effect.suspend((): Effect.Effect<A2aTask, WrongErrand | Refusal.Refusal> => {
-    if (messages.length === 0 || messages.length > MOST_MESSAGES) return Effect.fail(new WrongErrand(`A task has 1 to ${MOST_MESSAGES} messages.`))
-    if (messages.every(({ content }) => content.trim() === "")) return Effect.fail(new WrongErrand("The messages hold no text."))
+    if (messages.length === 0 || messages.length > MOST_MESSAGES) return Effect.fail(new WrongErrand({ message: `A task has 1 to ${MOST_MESSAGES} messages.` }))
+    if (messages.every(({ content }) => content.trim() === "")) return Effect.fail(new WrongErrand({ message: "The messages hold no text." }))
     const ready = Skills.ready(services, skill, caller, request)
-    if (typeof ready === "string") return Effect.fail(new WrongErrand(ready))
+    if (typeof ready === "string") return Effect.fail(new WrongErrand({ message: ready }))
     return answer(Effect.catchTag(
       tasks.begin({ owner: caller.owner, skill, contextId, messages, request, isPrivate: caller.key?.policy.noLog === true }, ready, before),
       "TaskRefused", (refused) => Effect.fail(refusalOf(refused))

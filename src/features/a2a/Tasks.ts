@@ -11,6 +11,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
@@ -39,13 +40,9 @@ const MOST_PRIVATE = 500
 const LAST_MS = 2_000
 
 /** Why a task is not taken, or not ended. */
-export class TaskRefused {
-  readonly _tag = "TaskRefused"
-  readonly reason: "too-many" | "stopping" | "ended"
-  constructor(reason: TaskRefused["reason"]) {
-    this.reason = reason
-  }
-}
+export class TaskRefused extends Schema.TaggedError<TaskRefused>()("TaskRefused", {
+  reason: Schema.Literals(["too-many", "stopping", "ended"])
+}) {}
 
 export class Tasks extends Context.Service<Tasks, {
   /** Begins a task. `before`: done once it is stored, and before anything happens to it. */
@@ -195,9 +192,9 @@ export const make = Effect.gen(function*() {
     find,
     list: store.list,
     begin: Effect.fn("A2aTasks.begin")(function*(beginning, skill, before) {
-      if (lifecycle.draining()) return yield* Effect.fail(new TaskRefused("stopping"))
+      if (lifecycle.draining()) return yield* new TaskRefused({ reason: "stopping" })
       const own = [...here.values()].filter(({ task }) => task.owner === beginning.owner).length
-      if (own >= MOST_OF_ONE || here.size >= MOST_HERE) return yield* Effect.fail(new TaskRefused("too-many"))
+      if (own >= MOST_OF_ONE || here.size >= MOST_HERE) return yield* new TaskRefused({ reason: "too-many" })
       const live: Live = { task: A2aTask.submitted({ ...beginning, id: yield* random.uuidV4() }, now()), saved: 0, fiber: null, isEnding: false, telling: Semaphore.makeUnsafe(1) }
       const { id } = live.task
       // It takes its place before anything waits, so that many at once do not pass the limit.
@@ -205,7 +202,7 @@ export const make = Effect.gen(function*() {
       rounds.wake()
       const refused = Effect.sync(() => void here.delete(id))
       yield* Effect.onError(Effect.gen(function*() {
-        if ((yield* store.running(beginning.owner)) >= MOST_OF_ONE) return yield* Effect.fail(new TaskRefused("too-many"))
+        if ((yield* store.running(beginning.owner)) >= MOST_OF_ONE) return yield* new TaskRefused({ reason: "too-many" })
         yield* store.insert(live.task)
         live.saved = live.task.revision
         yield* before(id)
@@ -217,9 +214,9 @@ export const make = Effect.gen(function*() {
     cancel: Effect.fn("A2aTasks.cancel")(function*(id, owner) {
       const task = yield* find(id, owner)
       if (task === null) return null
-      if (A2aTask.isEnded(task.state)) return yield* Effect.fail(new TaskRefused("ended"))
+      if (A2aTask.isEnded(task.state)) return yield* new TaskRefused({ reason: "ended" })
       const ended = A2aTask.cancelled(task, now())
-      if (!(yield* store.save(ended))) return yield* Effect.fail(new TaskRefused("ended"))
+      if (!(yield* store.save(ended))) return yield* new TaskRefused({ reason: "ended" })
       const live = here.get(id)
       if (live !== undefined) {
         change(live, ended)

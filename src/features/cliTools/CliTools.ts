@@ -3,6 +3,7 @@ import * as Cache from "effect/Cache"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
 import type { Applied, ToolStatus } from "./api.ts"
 import { TextFileError } from "#src/platform/files/TextFile.ts"
@@ -13,17 +14,10 @@ import { Machine } from "./Machine.ts"
 import * as Programs from "./programs.ts"
 import { type At, type Target, type Tool, type ToolId, toolOf, tools } from "./tools.ts"
 
-export type Reason = "ephemeral" | "key_needed" | "not_kept" | "unreadable" | "not_writable" | "changed" | "no_backup"
-
-export class CliToolError {
-  readonly _tag = "CliToolError"
-  readonly reason: Reason
-  readonly message: string
-  constructor(reason: Reason, message: string) {
-    this.reason = reason
-    this.message = message
-  }
-}
+export class CliToolError extends Schema.TaggedError<CliToolError>()("CliToolError", {
+  reason: Schema.Literals(["ephemeral", "key_needed", "not_kept", "unreadable", "not_writable", "changed", "no_backup"]),
+  message: Schema.String
+}) {}
 
 /** Probes of the tools' last states that are kept. */
 const PROBES = 16
@@ -36,7 +30,7 @@ interface Planned {
   readonly shown: Applied["files"][number]
 }
 
-const ofFile = (error: TextFileError): CliToolError => new CliToolError(error.reason, error.message)
+const ofFile = (error: TextFileError): CliToolError => new CliToolError({ reason: error.reason, message: error.message })
 const formatOf = ({ files }: Tool, name: string): Documents.FormatName => files.find((file) => file.name === name)?.format ?? "json"
 const isoNow = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
 
@@ -121,13 +115,13 @@ export const make = Effect.fnUntraced(function*({ port }: { readonly port: numbe
         const after = yield* Documents.changed(format, file.text ?? "", changes)
         const before = file.text === null ? null : yield* Documents.masked(format, file.text, own)
         return { file, after, shown: { path: file.path, before, after: yield* Documents.masked(format, after, own) } }
-      })).pipe(Effect.mapError((why) => new CliToolError("not_kept", `${file.path} is left as it is, because the rest of it could not be kept: ${why}`)))
+      })).pipe(Effect.mapError((why) => new CliToolError({ reason: "not_kept", message: `${file.path} is left as it is, because the rest of it could not be kept: ${why}` })))
     })
 
   /** Written under one lock: a backup, then all files. Nothing is written while all of them say so already. */
   const writeAll = (tool: Tool, writings: ReadonlyArray<ConfigFiles.Writing>) => Effect.uninterruptible(Effect.gen(function*() {
     if (yield* ConfigFiles.isEphemeral(machine, tool)) {
-      return yield* Effect.fail(new CliToolError("ephemeral", `The files of ${tool.name} inside the gateway's container end with it, and no directory of the host is mounted there; nothing was written`))
+      return yield* new CliToolError({ reason: "ephemeral", message: `The files of ${tool.name} inside the gateway's container end with it, and no directory of the host is mounted there; nothing was written` })
     }
     const files = writings.map(({ file }) => file)
     const id = yield* ConfigFiles.backUp(machine, tool, files, yield* Clock.currentTimeMillis)
@@ -142,10 +136,10 @@ export const make = Effect.fnUntraced(function*({ port }: { readonly port: numbe
   const apply = Effect.fn("CliTools.apply")(function*(tool: Tool, target: Target, dryRun: boolean) {
     const files = yield* ConfigFiles.read(machine, tool)
     if (target.key === null && !keepsKey(tool, files, target.base)) {
-      return yield* Effect.fail(new CliToolError("key_needed", `The file of ${tool.name} holds no key for ${target.base}`))
+      return yield* new CliToolError({ reason: "key_needed", message: `The file of ${tool.name} holds no key for ${target.base}` })
     }
     const other = yield* ConfigFiles.hidden(machine, tool, files)
-    if (other !== null) return yield* Effect.fail(new CliToolError("not_kept", `${tool.name} reads ${other}, and would not any more: move its lines to ${tool.hides?.file} in ~/${tool.directory.join("/")} first`))
+    if (other !== null) return yield* new CliToolError({ reason: "not_kept", message: `${tool.name} reads ${other}, and would not any more: move its lines to ${tool.hides?.file} in ~/${tool.directory.join("/")} first` })
     const planned = yield* plan(tool, files, target)
     const shown = planned.map((one) => one.shown)
     if (dryRun || planned.every(({ after, file }) => after === file.text)) return { files: shown, backupId: null }

@@ -109,7 +109,7 @@ export const backups = (machine: Machine, tool: Tool): Effect.Effect<ReadonlyArr
 export const inBackup = (machine: Machine, tool: Tool, id: string): Effect.Effect<ReadonlyArray<ConfigFile>, TextFile.TextFileError> => {
   const directory = path.join(directoryOf(machine, tool), BACKUPS, id)
   return attempt(directory, "unreadable", async () => {
-    if (!backupId.test(id) || await fs.stat(directory).catch(TextFile.missing) === null) throw new TextFile.TextFileError("no_backup", `${tool.name} has no backup ${id.slice(0, 40)}: see GET /api/cli-tools/backups`)
+    if (!backupId.test(id) || await fs.stat(directory).catch(TextFile.missing) === null) throw new TextFile.TextFileError({ reason: "no_backup", message: `${tool.name} has no backup ${id.slice(0, 40)}: see GET /api/cli-tools/backups` })
     return Promise.all(tool.files.map(({ name }) => readOne(path.join(directory, name), name)))
   })
 }

@@ -3,15 +3,15 @@
  * than its consumer takes it. The stream fails, and does not end, when the form breaks off in it.
  */
 import * as Cause from "effect/Cause"
-import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import type { HttpServerError } from "effect/http/HttpServerError"
 import type * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Pull from "effect/Pull"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import { type BodyFailure, BodyUnread } from "#src/platform/server/Exchange.ts"
+import { BodyUnread } from "#src/platform/server/Exchange.ts"
 import * as FormReader from "#src/wire/form/FormReader.ts"
 
 /** Bytes that boundaries, headers and fields may add to the file. */
@@ -20,9 +20,11 @@ const MOST_PARTS = 32
 const MOST_FIELD_BYTES = 64 * 1024
 
 /** `malformed`: the body is not such a form, or breaks off. */
-export class FormError extends Data.TaggedError("FormError")<{
-  readonly reason: "not-a-form" | "malformed" | "file-too-large" | "field-too-large" | "too-many-parts" | "second-file" | Exclude<BodyFailure, "too-large" | "undecodable">
-}> {}
+export class FormError extends Schema.TaggedError<FormError>()("FormError", {
+  reason: Schema.Literals([
+    "not-a-form", "malformed", "file-too-large", "field-too-large", "too-many-parts", "second-file", "aborted", "timeout", "coding", "no-room"
+  ])
+}) {}
 
 interface FileHead {
   /** Name of the field. */

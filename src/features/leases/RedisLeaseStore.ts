@@ -75,7 +75,7 @@ export const make = Effect.gen(function*() {
   const redis = yield* RedisStore
 
   const ask = (script: RedisScript, keys: ReadonlyArray<string>, args: ReadonlyArray<string | number>): Effect.Effect<Answer, LeaseStoreDown> =>
-    Effect.mapBoth(redis.run(script, keys, args), { onFailure: ({ message }) => new LeaseStoreDown(message), onSuccess: answerOf })
+    Effect.mapBoth(redis.run(script, keys, args), { onFailure: ({ message }) => new LeaseStoreDown({ message }), onSuccess: answerOf })
 
   const run = <Reply>(script: RedisScript, args: ReadonlyArray<string | number>, read: (answer: Answer) => Reply, keys = both) =>
     Effect.map(ask(script, keys, args), (answer): LeaseOutcome<Reply> => ({ reply: read(answer), changes: answer.lines.map(changeOf) }))

@@ -1,7 +1,7 @@
 /** The limits of all nodes in Redis: one hash per meter and window with the nodes' blocks, one per rate, one sorted set per key's sessions. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { type BlockDraw, type BlockDrawn, LimitStore, type LimitStoreDown, type Unsettled } from "#actors/limits/ports/LimitStore.ts"
+import { type BlockDraw, type BlockDrawn, LimitStore, LimitStoreDown, type Unsettled } from "#actors/limits/ports/LimitStore.ts"
 import { slotOf } from "#actors/limits/Rolling.ts"
 import { RedisStore, type RedisScript, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
 
@@ -203,7 +203,7 @@ const session: RedisScript = {
     return 1`
 }
 
-const down = (error: SharedStoreDown): LimitStoreDown => ({ _tag: "LimitStoreDown", message: error.message })
+const down = ({ message }: SharedStoreDown): LimitStoreDown => new LimitStoreDown({ message })
 const numbers = (reply: unknown): ReadonlyArray<number> => Array.isArray(reply) ? reply.map(Number) : []
 /** Whole and without an exponent, as Lua reads it back exactly. */
 const whole = (value: number): string => Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.round(value))).toFixed(0)

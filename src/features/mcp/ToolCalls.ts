@@ -27,10 +27,10 @@ export const make = Effect.gen(function*() {
 
   const run = Effect.fnUntraced(function*(tool: Tool, caller: McpCaller, input: unknown) {
     const denied = flags.isOn("GATEWAY_MCP_ENFORCE_SCOPES") ? Scopes.missing(caller.scopes, tool.scopes) : null
-    if (denied !== null) return yield* Effect.fail(new ToolFailure(`scope_denied:${denied}`, `${tool.name} needs the scope ${denied}`))
+    if (denied !== null) return yield* new ToolFailure({ code: `scope_denied:${denied}`, message: `${tool.name} needs the scope ${denied}` })
     const args = yield* Effect.mapError(
       Schema.decodeUnknownEffect(tool.args)(input, { onExcessProperty: "error", errors: "all" }),
-      (error) => new ToolFailure("invalid_arguments", error.message.slice(0, 1_000))
+      (error) => new ToolFailure({ code: "invalid_arguments", message: error.message.slice(0, 1_000) })
     )
     return yield* tool.run(args as never, innerOf(caller))
   })

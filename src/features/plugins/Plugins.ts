@@ -32,13 +32,7 @@ export interface InForce {
 }
 
 /** The plugin's own failure. */
-export class PluginFailed {
-  readonly _tag = "PluginFailed"
-  readonly message: string
-  constructor(message: string) {
-    this.message = message.slice(0, MESSAGE_MAX)
-  }
-}
+export class PluginFailed extends Schema.TaggedError<PluginFailed>()("PluginFailed", { message: Schema.String }) {}
 
 export class Plugins extends Context.Service<Plugins, {
   /** This node runs plugins. */
@@ -84,8 +78,8 @@ const turns = Semaphore.makeUnsafe(2)
 
 const run = Effect.fnUntraced(function*(code: string, name: string, context: string) {
   const outcome = yield* turns.withPermits(1)(Sandbox.run({ code, name, input: "{}", context }, OWN_HOOK_MS, Effect.void))
-  if (outcome._tag === "TimedOut") return yield* Effect.fail(new PluginFailed(`It did not end within ${OWN_HOOK_MS} ms`))
-  return outcome._tag === "Failed" ? yield* Effect.fail(new PluginFailed(outcome.message)) : outcome.json
+  if (outcome._tag === "TimedOut") return yield* new PluginFailed({ message: `It did not end within ${OWN_HOOK_MS} ms` })
+  return outcome._tag === "Failed" ? yield* new PluginFailed({ message: outcome.message.slice(0, MESSAGE_MAX) }) : outcome.json
 })
 
 const make = Effect.fnUntraced(function*({ folder, isOn }: Options) {
@@ -142,11 +136,11 @@ const make = Effect.fnUntraced(function*({ folder, isOn }: Options) {
     reload: Effect.andThen(Effect.tap(reload, () => Effect.sync(feed.announce)), warm),
     exportsOf: Effect.fn("Plugins.exportsOf")(function*(code) {
       const json = yield* run(code, "", "{}")
-      return yield* Effect.mapError(decodeNames(json), () => new PluginFailed("What it exports cannot be read"))
+      return yield* Effect.mapError(decodeNames(json), () => new PluginFailed({ message: "What it exports cannot be read" }))
     }),
     live: Effect.fn("Plugins.live")(function*(plugin, hook) {
       if (!plugin.manifest.hooks.includes(hook)) return
-      if (!Integrity.fits(plugin.code, plugin.integrity)) return yield* Effect.fail(new PluginFailed(BROKEN))
+      if (!Integrity.fits(plugin.code, plugin.integrity)) return yield* new PluginFailed({ message: BROKEN })
       yield* Effect.asVoid(run(plugin.code, hook, Hook.contextOf(plugin)))
     })
   })

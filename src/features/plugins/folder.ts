@@ -5,6 +5,7 @@
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import { CODE_MAX } from "./bounds.ts"
 
 export const MANIFEST = "plugin.json"
@@ -12,33 +13,27 @@ export const MANIFEST = "plugin.json"
 const MANIFEST_MAX = 256 * 1_024
 
 /** For its operator, who named the path. */
-export class Unreadable {
-  readonly _tag = "Unreadable"
-  readonly message: string
-  constructor(message: string) {
-    this.message = message
-  }
-}
+export class Unreadable extends Schema.TaggedError<Unreadable>()("Unreadable", { message: Schema.String }) {}
 
 const isBelow = (root: string, file: string): boolean => file.startsWith(root.endsWith(path.sep) ? root : root + path.sep)
-const outside = new Unreadable("The path does not lie below GATEWAY_PLUGINS_DIR")
+const outside = new Unreadable({ message: "The path does not lie below GATEWAY_PLUGINS_DIR" })
 
 /** `root`, `file`: absolute; the root without links. */
 const read = async (root: string, file: string, what: string, most: number): Promise<string> => {
   // A pipe must not hold the gateway; whether it is a file is asked below.
   const handle = await fs.open(file, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK).catch((cause: NodeJS.ErrnoException) => {
-    throw new Unreadable(`${what} cannot be read (${cause.code ?? "error"})`)
+    throw new Unreadable({ message: `${what} cannot be read (${cause.code ?? "error"})` })
   })
   try {
     const real = await fs.readlink(`/proc/self/fd/${handle.fd}`).catch(() => fs.realpath(file))
-    if (!isBelow(root, real)) throw new Unreadable(`${what} lies outside of the folder`)
+    if (!isBelow(root, real)) throw new Unreadable({ message: `${what} lies outside of the folder` })
     const { size, nlink } = await handle.stat().then((stats) => {
-      if (!stats.isFile()) throw new Unreadable(`${what} is no file`)
+      if (!stats.isFile()) throw new Unreadable({ message: `${what} is no file` })
       return stats
     })
     // Another name of the same file may lie anywhere.
-    if (nlink > 1) throw new Unreadable(`${what} has more than one name (hard links)`)
-    if (size > most) throw new Unreadable(`${what} has more than ${most} bytes`)
+    if (nlink > 1) throw new Unreadable({ message: `${what} has more than one name (hard links)` })
+    if (size > most) throw new Unreadable({ message: `${what} has more than ${most} bytes` })
     const bytes = Buffer.alloc(most + 1)
     let length = 0
     for (;;) {
@@ -46,7 +41,7 @@ const read = async (root: string, file: string, what: string, most: number): Pro
       length += bytesRead
       if (bytesRead === 0 || length === bytes.length) break
     }
-    if (length > most) throw new Unreadable(`${what} has more than ${most} bytes`)
+    if (length > most) throw new Unreadable({ message: `${what} has more than ${most} bytes` })
     return bytes.toString("utf8", 0, length)
   } finally {
     await handle.close()
@@ -54,16 +49,16 @@ const read = async (root: string, file: string, what: string, most: number): Pro
 }
 
 const attempt = <A>(work: () => Promise<A>): Effect.Effect<A, Unreadable> => Effect.tryPromise({
-  try: work, catch: (cause) => cause instanceof Unreadable ? cause : new Unreadable("The path cannot be read")
+  try: work, catch: (cause) => cause instanceof Unreadable ? cause : new Unreadable({ message: "The path cannot be read" })
 })
 
 /** Its manifest's text, and what reads its main file. `folder`: absolute, or below `allowed`. */
 export const open = (allowed: string, folder: string) => attempt(async () => {
   const root = await fs.realpath(allowed).catch(() => {
-    throw new Unreadable("GATEWAY_PLUGINS_DIR cannot be read")
+    throw new Unreadable({ message: "GATEWAY_PLUGINS_DIR cannot be read" })
   })
   const place = await fs.realpath(path.resolve(root, folder)).catch((cause: NodeJS.ErrnoException) => {
-    throw new Unreadable(isBelow(root, path.resolve(root, folder)) ? `The path cannot be read (${cause.code ?? "error"})` : outside.message)
+    throw new Unreadable({ message: isBelow(root, path.resolve(root, folder)) ? `The path cannot be read (${cause.code ?? "error"})` : outside.message })
   })
   if (!isBelow(root, place)) throw outside
   return {

@@ -1,17 +1,9 @@
 /** The gateway's own management API as code inside the process sees it, and the members of its answers. */
 import type * as Effect from "effect/Effect"
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
 
 /** Expected: the caller reads it as the tool's result. */
-export class ToolFailure {
-  readonly _tag = "ToolFailure"
-  readonly code: string
-  readonly message: string
-  constructor(code: string, message: string) {
-    this.code = code
-    this.message = message
-  }
-}
+export class ToolFailure extends Schema.TaggedError<ToolFailure>()("ToolFailure", { code: Schema.String, message: Schema.String }) {}
 
 export type Json = Schema.Json
 export type Query = Readonly<Record<string, string | number | undefined>>

@@ -43,8 +43,7 @@ const said = (status: number, text: string): Effect.Effect<Json, ToolFailure> =>
   const answer = parse(text)
   if (StatusReason.isOk(status)) return Effect.succeed(answer)
   const details = at(answer, "error", "details")
-  return Effect.fail(new ToolFailure(textAt(answer, "error", "code") || `http_${status}`,
-    `${textAt(answer, "error", "message") || `The gateway answered ${status}`}${details === null ? "" : `: ${JSON.stringify(details)}`}`))
+  return Effect.fail(new ToolFailure({ code: textAt(answer, "error", "code") || `http_${status}`, message: `${textAt(answer, "error", "message") || `The gateway answered ${status}`}${details === null ? "" : `: ${JSON.stringify(details)}`}` }))
 }
 
 /** The answers of one process, for any caller. */

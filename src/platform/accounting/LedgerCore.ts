@@ -63,7 +63,7 @@ export class LedgerAttempt implements Journal.PendingWrite, AttemptTable.TableMe
   failed(message: string): boolean {
     this.unwritten()
     if (!this.settled) this.#ledger.refuse(this)
-    this.#answer(new LedgerUnavailable(message))
+    this.#answer(new LedgerUnavailable({ message }))
     return false
   }
 
@@ -194,7 +194,7 @@ export class LedgerCore {
   }
 
   #decline(message: string, opening: Opening): void {
-    const error = new LedgerUnavailable(message)
+    const error = new LedgerUnavailable({ message })
     queueMicrotask(() => opening.go(error))
   }
 }

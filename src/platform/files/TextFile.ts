@@ -6,19 +6,13 @@ import type { Stats } from "node:fs"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 
-export type Reason = "unreadable" | "not_writable" | "changed" | "no_backup"
-
-export class TextFileError {
-  readonly _tag = "TextFileError"
-  readonly reason: Reason
+export class TextFileError extends Schema.TaggedError<TextFileError>()("TextFileError", {
+  reason: Schema.Literals(["unreadable", "not_writable", "changed", "no_backup"]),
   /** Names the file; holds nothing of what is in it. */
-  readonly message: string
-  constructor(reason: Reason, message: string) {
-    this.reason = reason
-    this.message = message
-  }
-}
+  message: Schema.String
+}) {}
 
 /** Bytes of a file. */
 const FILE_MAX = 1_048_576
@@ -43,14 +37,14 @@ export const missing = (error: unknown): null => {
 /** The id of a backup from its time, in the form `20260102T030405678Z`. */
 export const idAt = (ms: number): string => new Date(ms).toISOString().replaceAll(/[-:.]/g, "")
 
-export const attempt = <A>(file: string, reason: Reason, body: () => Promise<A>): Effect.Effect<A, TextFileError> => Effect.tryPromise({
+export const attempt = <A>(file: string, reason: TextFileError["reason"], body: () => Promise<A>): Effect.Effect<A, TextFileError> => Effect.tryPromise({
   try: body,
   catch: (error) => error instanceof TextFileError
     ? error
-    : new TextFileError(reason, `${file} cannot be ${reason === "unreadable" ? "read" : "written"} by the gateway's user (${codeOf(error)})`)
+    : new TextFileError({ reason, message: `${file} cannot be ${reason === "unreadable" ? "read" : "written"} by the gateway's user (${codeOf(error)})` })
 })
 
-const unreadable = (file: string, why: string) => new TextFileError("unreadable", `${file} cannot be read: ${why}`)
+const unreadable = (file: string, why: string) => new TextFileError({ reason: "unreadable", message: `${file} cannot be read: ${why}` })
 
 export const read = async (file: string): Promise<TextFile> => {
   const stat = await fs.stat(file).catch(missing)
@@ -86,7 +80,7 @@ export const replace = async (file: string, text: string, mode: number, seen: st
     } finally {
       await handle.close()
     }
-    if ((await read(target)).text !== seen) throw new TextFileError("changed", `${file} was changed by another program meanwhile; nothing was written to it: ask again`)
+    if ((await read(target)).text !== seen) throw new TextFileError({ reason: "changed", message: `${file} was changed by another program meanwhile; nothing was written to it: ask again` })
     await fs.rename(beside, target)
   } catch (error) {
     await fs.rm(beside, { force: true })

@@ -5,9 +5,9 @@
 import * as net from "node:net"
 import * as tls from "node:tls"
 import * as Context from "effect/Context"
-import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type { UrlBlocked } from "#actors/ports/UrlGuard.ts"
 import { http } from "#src/platform/structures/nodeHttp.ts"
 import * as Resolver from "#src/platform/upstream/Resolver.ts"
@@ -19,11 +19,11 @@ const mostRedirects = 3
 const maxHeadBytes = 32 * 1024
 
 /** Why a medium was not fetched: a clause that goes on after "was not fetched: ". */
-export class MediaRefused extends Data.TaggedError("MediaRefused")<{
-  readonly message: string
+export class MediaRefused extends Schema.TaggedError<MediaRefused>()("MediaRefused", {
+  message: Schema.String,
   /** What its server answered, where that is why. */
-  readonly status: number | null
-}> {}
+  status: Schema.NullOr(Schema.Number)
+}) {}
 
 export interface Medium {
   /** Without parameters, lower case. */

@@ -4,16 +4,16 @@
  */
 import { Worker } from "node:worker_threads"
 import * as Context from "effect/Context"
-import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
 import * as Supervisor from "#actors/Supervisor.ts"
 import type { Page, PageReply, PageTask } from "./page.ts"
 
 /** Why a page was not read: a clause that goes on after "could not be read: ". */
-export class PageRefused extends Data.TaggedError("PageRefused")<{ readonly message: string }> {}
+export class PageRefused extends Schema.TaggedError<PageRefused>()("PageRefused", { message: Schema.String }) {}
 
 export interface Options {
   /** Threads at once. */

@@ -71,7 +71,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     runLog(Effect.annotateLogs(line, { module: "redis", ...fields }))
   }
   const breaker = new StoreBreaker()
-  const breakerOpen = new SharedStoreDown("breaker-open", `Redis has not answered lately and is asked again within a second. ${check}`)
+  const breakerOpen = new SharedStoreDown({ reason: "breaker-open", message: `Redis has not answered lately and is asked again within a second. ${check}` })
   const shas = new WeakMap<RedisScript, string>()
   let lastError = ""
   const probes = yield* Supervisor.ticker("Redis probe")
@@ -137,7 +137,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     if (redis.status !== "ready") {
       const message = `Redis was not connected${lastError === "" ? "" : ` (${lastError})`} while ${told.purpose}. ${check}`
       unanswered(message, told)
-      settle(new SharedStoreDown("refused", message), null)
+      settle(new SharedStoreDown({ reason: "refused", message }), null)
       return () => undefined
     }
     const expire = (): void => {
@@ -145,7 +145,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       open = false
       const message = `Redis did not answer within ${deadlineMs} ms while ${told.purpose}. ${check}`
       unanswered(message, told)
-      settle(new SharedStoreDown("deadline", message), null)
+      settle(new SharedStoreDown({ reason: "deadline", message }), null)
     }
     // A loop that was busy past the deadline has the reply in its socket already: it is read before the deadline counts.
     timer = setTimeout(() => setImmediate(expire), deadlineMs)
@@ -165,7 +165,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       if (isReply && !isAway(error.message)) answered()
       else unanswered(message, told)
       if (isReply && refusesWrites(error.message)) writeRefused(message)
-      settle(new SharedStoreDown(isReply ? "failed" : "refused", message), null)
+      settle(new SharedStoreDown({ reason: isReply ? "failed" : "refused", message }), null)
     })
     return () => {
       open = false

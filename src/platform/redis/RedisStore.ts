@@ -6,18 +6,14 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 
 /** The shared store could not answer in time; nothing is known about what it did. */
-export class SharedStoreDown {
-  readonly _tag = "SharedStoreDown"
-  readonly reason: "refused" | "deadline" | "breaker-open" | "failed"
-  readonly message: string
-  constructor(reason: SharedStoreDown["reason"], message: string) {
-    this.reason = reason
-    this.message = message
-  }
-}
+export class SharedStoreDown extends Schema.TaggedError<SharedStoreDown>()("SharedStoreDown", {
+  reason: Schema.Literals(["refused", "deadline", "breaker-open", "failed"]),
+  message: Schema.String
+}) {}
 
 /** A Lua script: one atomic transition. `lua` begins with a legend that names its keys, arguments and reply. */
 export interface RedisScript {
@@ -48,7 +44,7 @@ export class RedisStore extends Context.Service<RedisStore, {
   readonly state: () => "closed" | "open" | "half-open"
 }>()("gateway/redis/RedisStore") {}
 
-const notThere = Effect.fail(new SharedStoreDown("refused", "There is no shared store: REDIS_URL is not set."))
+const notThere = Effect.fail(new SharedStoreDown({ reason: "refused", message: "There is no shared store: REDIS_URL is not set." }))
 
 /** Where no Redis is configured: features get their memory stores then, and this is never called. */
 export const layerAbsent: Layer.Layer<RedisStore> = Layer.succeed(RedisStore, {

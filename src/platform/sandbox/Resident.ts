@@ -64,7 +64,7 @@ export const make = Effect.fnUntraced(function*(code: string, longestMs: number)
   const started = Effect.fnUntraced(function*(one: Standing) {
     const opened = yield* SandboxProcess.open(cpuSeconds).pipe(
       Scope.provide(one.scope),
-      Effect.catchDefect((defect) => Effect.fail(new Seal.Unsealed(`the sandbox cannot be started (${String(defect)})`))),
+      Effect.catchDefect((defect) => Effect.fail(new Seal.Unsealed({ message: `the sandbox cannot be started (${String(defect)})` }))),
       Effect.tapError((error) => Effect.sync(() => {
         failure = { error, at: clock.currentTimeMillisUnsafe() }
       })),

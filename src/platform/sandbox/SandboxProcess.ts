@@ -63,7 +63,7 @@ const start = (setpriv: string) => Effect.callback<ChildProcess, Seal.Unsealed>(
   const child = spawn(setpriv, ["--pdeathsig", "KILL", "--no-new-privs", ...rights, "--", process.execPath, ...flags, "-e", program()], {
     cwd: "/", env: {}, shell: false, stdio: ["pipe", "pipe", "ignore"]
   })
-  child.once("error", (error: NodeJS.ErrnoException) => resume(Effect.fail(new Seal.Unsealed(`the sandbox cannot be started (${error.code ?? "error"})`))))
+  child.once("error", (error: NodeJS.ErrnoException) => resume(Effect.fail(new Seal.Unsealed({ message: `the sandbox cannot be started (${error.code ?? "error"})` }))))
   child.once("spawn", () => resume(Effect.succeed(child)))
 })
 
@@ -99,7 +99,7 @@ const endOf = (signal: NodeJS.Signals | null): string => signal === null
 const opened = Effect.fnUntraced(function*(cpuSeconds: number) {
   const child = yield* Effect.acquireRelease(Effect.flatMap(Seal.program("setpriv"), start), stop)
   const { pid, stdin, stdout } = child
-  if (pid === undefined || stdin === null || stdout === null) return yield* Effect.fail(new Seal.Unsealed("the sandbox cannot be started"))
+  if (pid === undefined || stdin === null || stdout === null) return yield* new Seal.Unsealed({ message: "the sandbox cannot be started" })
   const ready = yield* Deferred.make<boolean>()
   let isReady = false
   let isOver = false
@@ -138,7 +138,7 @@ const opened = Effect.fnUntraced(function*(cpuSeconds: number) {
   stdin.on("error", () => {})
   child.once("close", (_code, signal) => end(failed(endOf(signal))))
 
-  if (!(yield* Deferred.await(ready))) return yield* Effect.fail(new Seal.Unsealed("the sandbox ended before it was ready: Node 22.13 or later is needed"))
+  if (!(yield* Deferred.await(ready))) return yield* new Seal.Unsealed({ message: "the sandbox ended before it was ready: Node 22.13 or later is needed" })
   yield* Seal.close(pid, { memoryBytes: MEMORY_BYTES, cpuSeconds })
   return {
     ask: (job) => Effect.suspend(() => {
@@ -154,5 +154,5 @@ const opened = Effect.fnUntraced(function*(cpuSeconds: number) {
 
 /** `cpuSeconds`: of the processor, over all its jobs. */
 export const open = (cpuSeconds: number) => Effect.timeoutOrElse(opened(cpuSeconds), {
-  duration: START_MS, orElse: () => Effect.fail(new Seal.Unsealed(`the sandbox was not ready within ${START_MS / 1_000} s`))
+  duration: START_MS, orElse: () => Effect.fail(new Seal.Unsealed({ message: `the sandbox was not ready within ${START_MS / 1_000} s` }))
 })

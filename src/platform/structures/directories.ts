@@ -1,11 +1,10 @@
 /** Makes directories, and says which variable to change when the data directory cannot be one. */
+import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
 import * as path from "node:path"
 
 /** The directory of GATEWAY_DATA_DIR cannot be used; the message says why and what to do. */
-export class DataDirectoryError extends Error {
-  readonly _tag = "DataDirectoryError"
-}
+export class DataDirectoryError extends Schema.TaggedError<DataDirectoryError>()("DataDirectoryError", { message: Schema.String }) {}
 
 const isCode = (error: unknown, code: string): boolean => error instanceof Error && "code" in error && error.code === code
 
@@ -40,14 +39,14 @@ export const makeData = (dataDir: string): void => {
     make(path.resolve(dataDir))
   } catch (error) {
     const why = isCode(error, "EEXIST") || isCode(error, "ENOTDIR") ? "a file is in its way" : error instanceof Error ? error.message : String(error)
-    throw new DataDirectoryError(`GATEWAY_DATA_DIR=${dataDir} cannot be created: ${why}. Set GATEWAY_DATA_DIR to a directory that this user may write.`)
+    throw new DataDirectoryError({ message: `GATEWAY_DATA_DIR=${dataDir} cannot be created: ${why}. Set GATEWAY_DATA_DIR to a directory that this user may write.` })
   }
 }
 
 /** What the file system refused in a directory that is there. */
-export const unusable = (directory: string, error: unknown): DataDirectoryError => error instanceof DataDirectoryError ? error : new DataDirectoryError(
-  `${directory} cannot be used: ${error instanceof Error ? error.message : String(error)}. Give it to the gateway's user, free its disk, or set GATEWAY_DATA_DIR.`
-)
+export const unusable = (directory: string, error: unknown): DataDirectoryError => error instanceof DataDirectoryError ? error : new DataDirectoryError({
+  message: `${directory} cannot be used: ${error instanceof Error ? error.message : String(error)}. Give it to the gateway's user, free its disk, or set GATEWAY_DATA_DIR.`
+})
 
 /** Makes a directory that stands in the data directory, and the data directory before it. */
 export const makeInData = (directory: string): void => {

@@ -134,7 +134,7 @@ describe("agents' tasks", () => {
     const tasks = yield* Tasks.Tasks
     yield* Effect.forEach(Array.from({ length: Tasks.MOST_OF_ONE }), () => begin(endless))
     const refused = yield* Effect.flip(begin(endless))
-    assert.deepStrictEqual(refused, new Tasks.TaskRefused("too-many"))
+    assert.deepStrictEqual(refused, new Tasks.TaskRefused({ reason: "too-many" }))
     const other = yield* tasks.begin({ ...BEGINNING, owner: "key:b" }, quick, () => Effect.void)
     assert.strictEqual(other.owner, "key:b")
   }).pipe(Effect.provide(layer)))

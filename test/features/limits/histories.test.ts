@@ -9,7 +9,7 @@ import type { RuleCounter } from "#actors/limits/RuleCounter.ts"
 import type { Blocks } from "#actors/limits/Blocks.ts"
 import * as Meter from "#actors/limits/Meter.ts"
 import type { AmountRule } from "#actors/limits/rules.ts"
-import type { LimitStore, LimitStoreDown } from "#actors/limits/ports/LimitStore.ts"
+import { type LimitStore, LimitStoreDown } from "#actors/limits/ports/LimitStore.ts"
 import * as MemoryLimitStore from "#src/features/limits/MemoryLimitStore.ts"
 import { chance } from "#test/support/chance.ts"
 
@@ -98,7 +98,7 @@ class World {
     const store: LimitStore["Service"] = {
       ...real,
       exchange: (draws) => Effect.suspend(() => {
-        const down = Effect.fail({ _tag: "LimitStoreDown" as const, message: this.road.toString() })
+        const down = Effect.fail(new LimitStoreDown({ message: this.road.toString() }))
         if (this.road === "lost-before") return down
         return Effect.flatMap(real.exchange(draws), (answers) => {
           if (this.road === "lost") return down

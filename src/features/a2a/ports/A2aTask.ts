@@ -8,7 +8,7 @@ export type TaskState = typeof TaskState.Type
 export const isEnded = (state: TaskState): boolean => state !== "submitted" && state !== "working"
 
 /** Whose fault a failure is: what the caller asked, what its key may do, its money, a provider, or the gateway. */
-const Fault = Schema.Struct({ kind: Schema.Literals(["invalid", "not_authorized", "budget", "provider", "internal"]), message: Schema.String })
+export const Fault = Schema.Struct({ kind: Schema.Literals(["invalid", "not_authorized", "budget", "provider", "internal"]), message: Schema.String })
 export interface Fault extends Schema.Schema.Type<typeof Fault> {}
 
 export const Artifact = Schema.Struct({ name: Schema.String, type: Schema.Literals(["text", "data", "error"]), content: Schema.Json })

@@ -29,7 +29,7 @@ export interface Receivers {
 }
 
 export const make = (guard: UrlGuard["Service"], store: A2aTaskStore["Service"], version: string): Receivers => {
-  const wrong = (message: string): Op<never> => Effect.fail(new WrongErrand(message))
+  const wrong = (message: string): Op<never> => Effect.fail(new WrongErrand({ message }))
   const stored = <A>(effect: Effect.Effect<A, StoreError>): Op<A> => answer(effect)
 
   const check: Receivers["check"] = ({ authentication, id, token, url }) => Effect.gen(function*() {
@@ -39,7 +39,7 @@ export const make = (guard: UrlGuard["Service"], store: A2aTaskStore["Service"],
     if ([token, credentials].some((secret) => secret.length > LONGEST_SECRET || !printable.test(secret)) || !word.test(scheme)) {
       return yield* wrong("token and authentication: what a header may carry, at most 2000 characters")
     }
-    yield* Effect.mapError(guard.check(url, "webhook"), ({ message }) => new WrongErrand(`url: ${message}`))
+    yield* Effect.mapError(guard.check(url, "webhook"), ({ message }) => new WrongErrand({ message: `url: ${message}` }))
   })
 
   return {

@@ -1,7 +1,8 @@
 /** What the gateway can be asked to do by another agent. */
 import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type { Json } from "#src/management/inner/Inner.ts"
-import type { Artifact, A2aTask, Fault } from "#src/features/a2a/ports/A2aTask.ts"
+import { type Artifact, type A2aTask, Fault } from "#src/features/a2a/ports/A2aTask.ts"
 
 /** What every result says about its making. */
 export interface ResultMetadata {
@@ -17,15 +18,10 @@ export interface SkillResult {
 }
 
 /** Expected: the agent reads it. */
-export class SkillFailure {
-  readonly _tag = "SkillFailure"
-  readonly fault: Fault
-  readonly metadata: Readonly<Record<string, Json>>
-  constructor(fault: Fault, metadata: Readonly<Record<string, Json>>) {
-    this.fault = fault
-    this.metadata = metadata
-  }
-}
+export class SkillFailure extends Schema.TaggedError<SkillFailure>()("SkillFailure", {
+  fault: Fault,
+  metadata: Schema.Record(Schema.String, Schema.Json)
+}) {}
 
 export interface SkillRun {
   readonly task: A2aTask

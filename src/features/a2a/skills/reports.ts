@@ -134,5 +134,5 @@ export const run = (report: Report, reporter: Reporter): Effect.Effect<SkillResu
     artifacts: [{ name: "answer", type: "text" as const, content: text }, { name: "data", type: "data" as const, content: data }],
     metadata: explanation(reporter.isWide ? "The caller may read about the whole gateway." : "The caller may read about its own key.")
   }),
-  onFailure: ({ code, message }) => new SkillFailure({ kind: kinds[code] ?? "internal", message }, explanation(message, kinds[code] !== "not_authorized"))
+  onFailure: ({ code, message }) => new SkillFailure({ fault: { kind: kinds[code] ?? "internal", message }, metadata: explanation(message, kinds[code] !== "not_authorized") })
 })

@@ -111,7 +111,7 @@ export const make = (services: SkillServices, asker: Asker, options: Options): S
     })
     const failed = (kind: Fault["kind"], message: string) => {
       const isPolicy = kind === "budget" || kind === "not_authorized"
-      return Effect.fail(new SkillFailure({ kind, message }, made(`${model} was not answered.`, !isPolicy, isPolicy ? message : "The request was admitted.")))
+      return Effect.fail(new SkillFailure({ fault: { kind, message }, metadata: made(`${model} was not answered.`, !isPolicy, isPolicy ? message : "The request was admitted.") }))
     }
     if (answer === null) return yield* failed("invalid", `The answer is longer than ${MOST_TEXT} characters.`)
     if (answer.error !== null) return yield* failed(kindOf(answer, rows), answer.error.message)

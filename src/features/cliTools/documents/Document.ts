@@ -2,7 +2,7 @@
  * Configuration files of other programs as texts that are changed in place: a change touches the characters of its own value, so that
  * comments, order, unknown members and spellings of everything else stay as they are.
  */
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
 
 /** Names of members from the outermost inwards; a place in a list is its number. */
 export type Path = ReadonlyArray<string>
@@ -31,13 +31,7 @@ export type Change =
   | { readonly path: Path; readonly item: Readonly<{ id: string } & Record<string, Schema.Json>> }
 
 /** Why a text cannot be read, or a change cannot keep the rest of it. Plain class: it is thrown inside the formats and caught in `documents.ts`. */
-export class Unkept {
-  readonly _tag = "Unkept"
-  readonly message: string
-  constructor(message: string) {
-    this.message = message
-  }
-}
+export class Unkept extends Schema.TaggedError<Unkept>()("Unkept", { message: Schema.String }) {}
 
 export interface Format {
   /** Throws `Unkept`. */

@@ -32,9 +32,9 @@ const read = (text: string): Contents => {
 
 const change = (text: string, asked: Change): string => {
   const [name = "", ...rest] = asked.path
-  if (rest.length > 0 || "item" in asked) throw new Unkept(`${nameOf(asked.path)} is no variable`)
+  if (rest.length > 0 || "item" in asked) throw new Unkept({ message: `${nameOf(asked.path)} is no variable` })
   const value = String(asked.value)
-  if (!plain.test(value)) throw new Unkept(`the value of ${name} would need quotes`)
+  if (!plain.test(value)) throw new Unkept({ message: `the value of ${name} would need quotes` })
   // Of two lines of one name, readers take the last.
   const found = read(text).leaves.findLast(({ path }) => path[0] === name)
   if (found === undefined) {

@@ -33,7 +33,7 @@ class Reader {
   }
 
   refuse(what: string): never {
-    throw new Unkept(`line ${lineOf(this.text, this.at)} is no JSON: ${what}`)
+    throw new Unkept({ message: `line ${lineOf(this.text, this.at)} is no JSON: ${what}` })
   }
 
   /** Skips what stands between tokens; answers where the last comment of it ends, or `before`. */
@@ -171,11 +171,11 @@ const change = (before: string, asked: Change): string => {
   const text = filled(before)
   const { root } = parse(text)
   const wanted: Schema.Json = "item" in asked ? [asked.item] : asked.value
-  if (root.kind !== "object") throw new Unkept("it is no JSON object")
+  if (root.kind !== "object") throw new Unkept({ message: "it is no JSON object" })
   let node = root
   for (const [depth, name] of asked.path.entries()) {
     const found = node.members.filter(({ key }) => key === name)
-    if (found.length > 1) throw new Unkept(`${nameOf(asked.path.slice(0, depth + 1))} stands there twice`)
+    if (found.length > 1) throw new Unkept({ message: `${nameOf(asked.path.slice(0, depth + 1))} stands there twice` })
     if (found[0] === undefined) {
       return "onlyIfPresent" in asked && asked.onlyIfPresent === true ? before : inserted(text, root, node, name, nested(asked.path.slice(depth + 1), wanted))
     }
@@ -183,7 +183,7 @@ const change = (before: string, asked: Change): string => {
     const isLast = depth === asked.path.length - 1
     const expected = !isLast ? "object" : "item" in asked ? "array" : null
     if (expected === null ? node.kind === "object" || node.kind === "array" : node.kind !== expected) {
-      throw new Unkept(`${nameOf(asked.path.slice(0, depth + 1))} is not ${expected === null ? "a single value" : expected === "object" ? "an object" : "a list"}`)
+      throw new Unkept({ message: `${nameOf(asked.path.slice(0, depth + 1))} is not ${expected === null ? "a single value" : expected === "object" ? "an object" : "a list"}` })
     }
   }
   if (!("item" in asked)) {

@@ -42,7 +42,7 @@ class Reader {
   }
 
   refuse(what: string): never {
-    throw new Unkept(`line ${lineOf(this.text, this.at)} is no TOML: ${what}`)
+    throw new Unkept({ message: `line ${lineOf(this.text, this.at)} is no TOML: ${what}` })
   }
 
   get atEnd(): boolean {
@@ -226,27 +226,27 @@ const keyText = (name: string): string => /^[A-Za-z0-9_-]+$/.test(name) ? name :
 
 const change = (text: string, asked: Change): string => {
   const { path } = asked
-  if ("item" in asked) throw new Unkept(`${nameOf(path)} is no single value`)
+  if ("item" in asked) throw new Unkept({ message: `${nameOf(path)} is no single value` })
   const { entries, tables } = parse(text)
   const put = JSON.stringify(asked.value)
   const found = entries.filter((entry) => isSame(entry.path, path))
-  if (found.length > 1) throw new Unkept(`${nameOf(path)} stands there twice`)
+  if (found.length > 1) throw new Unkept({ message: `${nameOf(path)} stands there twice` })
   const [standing] = found
   if (standing !== undefined) {
     const { from, kind, said, to } = standing.value
-    if (kind === "list" || kind === "table") throw new Unkept(`${nameOf(path)} is not a single value`)
+    if (kind === "list" || kind === "table") throw new Unkept({ message: `${nameOf(path)} is not a single value` })
     return said === String(asked.value) && (kind === "text") === (typeof asked.value === "string") ? text : spliced(text, { from, to, put })
   }
   if (asked.onlyIfPresent === true) return text
   const above = path.slice(0, -1)
   // Where a table is written inline or with dotted keys, a header of its own would define it twice.
   const inline = entries.find((entry) => isBelow(path, entry.path))
-  if (inline !== undefined) throw new Unkept(`${nameOf(inline.path)} is not written as a table with a header of its own`)
+  if (inline !== undefined) throw new Unkept({ message: `${nameOf(inline.path)} is not written as a table with a header of its own` })
   const dotted = entries.find((entry) => isBelow(entry.path, above) && above.length > 0 && !isSame((tables[entry.table] as Table).path, above) && !isBelow((tables[entry.table] as Table).path, above))
-  if (dotted !== undefined) throw new Unkept(`${nameOf(above)} is written with dotted keys, not as a table with a header of its own`)
+  if (dotted !== undefined) throw new Unkept({ message: `${nameOf(above)} is written with dotted keys, not as a table with a header of its own` })
   const list = tables.find((table) => table.isList && (isSame(table.path, path) || isSame(table.path, above) || isBelow(path, table.path)))
-  if (list !== undefined) throw new Unkept(`${nameOf(list.path)} is a list of tables`)
-  if (tables.some((table) => isSame(table.path, path) || isBelow(table.path, path)) || entries.some((entry) => isBelow(entry.path, path))) throw new Unkept(`${nameOf(path)} is a table`)
+  if (list !== undefined) throw new Unkept({ message: `${nameOf(list.path)} is a list of tables` })
+  if (tables.some((table) => isSame(table.path, path) || isBelow(table.path, path)) || entries.some((entry) => isBelow(entry.path, path))) throw new Unkept({ message: `${nameOf(path)} is a table` })
   const newline = breakOf(text)
   const line = `${keyText(path.at(-1) ?? "")} = ${put}${newline}`
   const index = tables.findIndex((table) => isSame(table.path, above))

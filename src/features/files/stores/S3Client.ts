@@ -5,10 +5,10 @@
 import * as https from "node:https"
 import { Readable } from "node:stream"
 import { AwsV4Signer } from "aws4fetch"
-import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
 import * as StatusReason from "#schemas/statusReason.ts"
 import { http } from "#src/platform/structures/nodeHttp.ts"
 
@@ -22,7 +22,12 @@ export interface Options {
 }
 
 /** The service refused, or cannot be reached. `code`: its own word, such as NoSuchKey; empty without one. */
-export class S3Failure extends Data.TaggedError("S3Failure")<{ readonly status: number; readonly code: string; readonly message: string; readonly cause?: unknown }> {}
+export class S3Failure extends Schema.TaggedError<S3Failure>()("S3Failure", {
+  status: Schema.Number,
+  code: Schema.String,
+  message: Schema.String,
+  cause: Schema.optional(Schema.Defect())
+}) {}
 
 export interface S3Request {
   readonly method: "GET" | "PUT" | "POST" | "DELETE"

@@ -26,7 +26,7 @@ const brief = (combo: Json): Json => ({ id: at(combo, "id"), name: at(combo, "na
 /** A chat completion as the caller's own request: its rules, guardrails, limits and rows. */
 const chat = (inner: Inner, model: string, messages: ReadonlyArray<Readonly<Record<"role" | "content", string>>>, maxTokens: number) =>
   Effect.timeoutOrElse(inner.infer("/v1/chat/completions", { model, messages, max_tokens: maxTokens, stream: false }), {
-    duration: CALL_MS, orElse: () => Effect.fail(new ToolFailure("timeout", `${model} did not answer within ${CALL_MS} ms`))
+    duration: CALL_MS, orElse: () => Effect.fail(new ToolFailure({ code: "timeout", message: `${model} did not answer within ${CALL_MS} ms` }))
   })
 
 const contentOf = ({ answer }: Inferred): string => textAt(listAt(answer, "choices")[0] ?? null, "message", "content")
@@ -60,9 +60,9 @@ export const changing: ReadonlyArray<Tool> = [
       role: Schema.optionalKey(Schema.Literals(["coding", "review", "planning", "analysis"])), stream: Schema.optionalKey(Schema.Boolean)
     }),
     run: ({ budget, combo, messages, model, role, stream }, inner) => Effect.gen(function*() {
-      if (stream === true) return yield* Effect.fail(new ToolFailure("invalid_arguments", "stream: a tool answers once; leave it out"))
-      if (budget !== undefined) return yield* Effect.fail(new ToolFailure("invalid_arguments", "budget: not supported yet; limit the key's budget instead"))
-      if (role !== undefined) return yield* Effect.fail(new ToolFailure("invalid_arguments", "role: not supported yet; name the model or combo of the role instead"))
+      if (stream === true) return yield* new ToolFailure({ code: "invalid_arguments", message: "stream: a tool answers once; leave it out" })
+      if (budget !== undefined) return yield* new ToolFailure({ code: "invalid_arguments", message: "budget: not supported yet; limit the key's budget instead" })
+      if (role !== undefined) return yield* new ToolFailure({ code: "invalid_arguments", message: "role: not supported yet; name the model or combo of the role instead" })
       const asked = combo === undefined ? model : `combo/${combo}`
       const said = yield* chat(inner, asked, messages, MAX_TOKENS)
       const answeredBy = said.header("x-gateway-model")

@@ -11,7 +11,7 @@ const none = Schema.Struct({})
 /** A combo by its id or name. */
 export const comboOf = (inner: Inner, given: string) => Effect.flatMap(inner.get("/api/combos"), (answer) => {
   const combo = listAt(answer, "combos").find((one) => textAt(one, "id") === given || textAt(one, "name") === given)
-  return combo === undefined ? Effect.fail(new ToolFailure("not_found", `No combo has the id or the name '${given}'`)) : Effect.succeed(combo)
+  return combo === undefined ? Effect.fail(new ToolFailure({ code: "not_found", message: `No combo has the id or the name '${given}'` })) : Effect.succeed(combo)
 })
 
 const providerOf = (step: Json): string => textAt(step, "provider") || textAt(step, "model").split("/")[0] || ""
@@ -169,7 +169,7 @@ export const reading: ReadonlyArray<Tool> = [
       taskType: Schema.Literals(tasks), budgetConstraint: Schema.optionalKey(Schema.Finite), latencyConstraint: Schema.optionalKey(Schema.Finite)
     }),
     run: ({ budgetConstraint, latencyConstraint, taskType }, inner) => Effect.gen(function*() {
-      if (budgetConstraint !== undefined) return yield* Effect.fail(new ToolFailure("invalid_arguments", "budgetConstraint: not supported yet; leave it out"))
+      if (budgetConstraint !== undefined) return yield* new ToolFailure({ code: "invalid_arguments", message: "budgetConstraint: not supported yet; leave it out" })
       const metrics = yield* inner.get("/api/combos/metrics")
       const ranked = listAt(yield* inner.get("/api/combos"), "combos").filter((combo) => at(combo, "isActive") !== false).map((combo) => {
         const own = at(metrics, "metrics", textAt(combo, "name"))
@@ -196,7 +196,7 @@ export const reading: ReadonlyArray<Tool> = [
       const logs = yield* inner.get("/api/usage/call-logs", { search: requestId, limit: 100 })
       const attempts = (Array.isArray(logs) ? logs : []).filter((row: Json) => textAt(row, "requestId") === requestId)
       const decision = at(kept, "decision")
-      if (decision === null && attempts.length === 0) return yield* Effect.fail(new ToolFailure("not_found", `No request has the id '${requestId}'`))
+      if (decision === null && attempts.length === 0) return yield* new ToolFailure({ code: "not_found", message: `No request has the id '${requestId}'` })
       const last = attempts[0] ?? null
       return {
         requestId,

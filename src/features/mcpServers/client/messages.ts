@@ -1,5 +1,5 @@
 /** JSON-RPC messages between the gateway and a server of tools, and why one could not be exchanged. Pure. */
-import * as Data from "effect/Data"
+import * as Schema from "effect/Schema"
 
 /** Bytes of one message of a server. */
 export const MESSAGE_MAX = 2 * 1024 * 1024
@@ -19,16 +19,18 @@ export interface Message {
  * Why a server gave no answer. `blocked`: the guard of outgoing URLs refused its address. `refused`: it does not accept the credentials.
  * `session_lost`: it forgot the session, and did not run the call. `rpc`: it answered with an error of the protocol.
  */
-export type McpFailureReason =
-  | "blocked" | "unreachable" | "refused" | "closed" | "session_lost" | "timeout" | "too_large" | "protocol" | "rpc" | "not_started" | "unavailable"
+const McpFailureReason = Schema.Literals([
+  "blocked", "unreachable", "refused", "closed", "session_lost", "timeout", "too_large", "protocol", "rpc", "not_started", "unavailable"
+])
+export type McpFailureReason = typeof McpFailureReason.Type
 
-export class McpFailure extends Data.TaggedError("McpFailure")<{
-  readonly reason: McpFailureReason
+export class McpFailure extends Schema.TaggedError<McpFailure>()("McpFailure", {
+  reason: McpFailureReason,
   /** Safe to show: credentials are masked. */
-  readonly message: string
+  message: Schema.String,
   /** The code of a JSON-RPC error. */
-  readonly code?: number
-}> {}
+  code: Schema.optionalKey(Schema.Number)
+}) {}
 
 export const failure = (reason: McpFailureReason, message: string, code?: number): McpFailure =>
   new McpFailure({ reason, message: message.replaceAll(/\p{Cc}+/gu, " ").slice(0, WORDS_MAX), ...(code === undefined ? {} : { code }) })

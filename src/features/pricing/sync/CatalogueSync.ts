@@ -4,7 +4,6 @@
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
@@ -25,7 +24,7 @@ import { SyncOptions } from "./SyncOptions.ts"
 import * as Turns from "./turns.ts"
 
 /** No source could be read. */
-export class SyncFailure extends Data.TaggedError("SyncFailure")<{ readonly message: string }> {}
+export class SyncFailure extends Schema.TaggedError<SyncFailure>()("SyncFailure", { message: Schema.String }) {}
 
 export interface Outcome {
   readonly modelCount: number

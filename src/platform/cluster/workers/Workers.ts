@@ -14,10 +14,12 @@ import { type Drain, FromWorker, type Scraped, type Tell } from "./messages.ts"
 import { Scrapes } from "./Scrapes.ts"
 
 /** How one life of a worker ended. */
-export interface Ended {
-  readonly code: number | null
-  readonly signal: NodeJS.Signals | null
-}
+const Ended = Schema.Struct({
+  code: Schema.NullOr(Schema.Number),
+  /** Its name, such as SIGTERM. */
+  signal: Schema.NullOr(Schema.String)
+})
+export interface Ended extends Schema.Schema.Type<typeof Ended> {}
 
 export interface Options {
   readonly workers: number
@@ -31,13 +33,7 @@ export interface Options {
 }
 
 /** The first worker could not start; it has said why. */
-export class NotStarted {
-  readonly _tag = "NotStarted"
-  readonly ended: Ended
-  constructor(ended: Ended) {
-    this.ended = ended
-  }
-}
+export class NotStarted extends Schema.TaggedError<NotStarted>()("NotStarted", { ended: Ended }) {}
 
 const fromWorker = Schema.is(FromWorker)
 
@@ -120,7 +116,7 @@ export const run = <E, R>(options: Options, started: Effect.Effect<void, E, R>):
         const began = performance.now()
         const ended = yield* live(options, index, hear(index), (child) => children.set(index, child))
         scrapes.gone(index)
-        if (index === 1 && !(yield* Deferred.isDone(ready[0] as Deferred.Deferred<string>))) return yield* Effect.fail(new NotStarted(ended))
+        if (index === 1 && !(yield* Deferred.isDone(ready[0] as Deferred.Deferred<string>))) return yield* new NotStarted({ ended })
         lives = performance.now() - began > Supervisor.WELL_AFTER_MS ? 1 : lives + 1
         const waitMs = backoffMs(lives)
         yield* Effect.logWarning(`worker ${index} ended (${ended.signal ?? `exit code ${ended.code}`}) and is started again in ${waitMs} ms`)

@@ -5,6 +5,7 @@
  * our own namespace is looked up by pid and start time, so the lock of a killed process is taken over at once, reaped or not; an owner of
  * another container or machine counts as dead when it has not touched the file for six seconds.
  */
+import * as Schema from "effect/Schema"
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -25,9 +26,7 @@ export interface DirectoryLock {
 }
 
 /** Another process holds the directory. */
-export class DirectoryLocked extends Error {
-  override readonly name = "DirectoryLocked"
-}
+export class DirectoryLocked extends Schema.TaggedError<DirectoryLocked>()("DirectoryLocked", { message: Schema.String }) {}
 
 const touchEvery = 2_000
 const staleAfter = 6_000
@@ -84,10 +83,10 @@ const modified = (file: string): number => {
 }
 
 const refuse = (file: string, owner: Owner | null): DirectoryLocked =>
-  new DirectoryLocked(
-    `The data directory ${path.dirname(file)} is in use by ${owner === null ? "another process" : `process ${owner.pid}`}`
+  new DirectoryLocked({
+    message: `The data directory ${path.dirname(file)} is in use by ${owner === null ? "another process" : `process ${owner.pid}`}`
       + ` (lock file ${file}). Stop it, or set GATEWAY_DATA_DIR to another directory, or use a Postgres server (DATABASE_URL).`
-  )
+  })
 
 /** Waits until the heartbeat is old enough; throws when it beats. */
 const awaitSilence = async (file: string, owner: Owner | null): Promise<void> => {
