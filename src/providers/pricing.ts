@@ -142,28 +142,20 @@ const splitKey = (key: string): readonly [string, string] => {
 
 /** GET /api/pricing: every priced model, the layers merged. */
 export const pricingMap = (view: PricingView): PriceMap => {
-  const map: Record<string, Record<string, Price>> = {}
-  for (const [provider, models] of Object.entries(defaults(view.registry))) map[provider] = { ...models }
+  // Maps until the end: a model may be called `__proto__`.
+  const map = new Map(Object.entries(defaults(view.registry)).map(([provider, models]) => [provider, new Map(Object.entries(models))]))
   for (const key of [...view.synced.keys(), ...view.user.keys()]) {
     const [provider, model] = splitKey(key)
     const price = exact(view, provider, model)
-    if (price !== null) (map[provider] ??= {})[model] = price
+    if (price !== null) map.set(provider, (map.get(provider) ?? new Map<string, Price>()).set(model, price))
   }
-  return map
+  return Object.fromEntries(Array.from(map, ([provider, models]) => [provider, Object.fromEntries(models)]))
 }
 
 const says = (layer: unknown): boolean => !isEmpty(amountsIn(layer, amounts)) || !isEmpty(factorsIn(layer))
 
-/** GET /api/pricing?includeSources=1: the strongest layer that says something about each model. */
-export const pricingSources = (view: PricingView): Readonly<Record<string, Readonly<Record<string, PriceSource>>>> => {
-  const sources: Record<string, Record<string, PriceSource>> = {}
-  for (const [provider, models] of Object.entries(pricingMap(view))) {
-    for (const model of Object.keys(models)) {
-      const key = `${provider}/${model}`
-      const source = says(view.user.get(key)) ? "user" : says(view.synced.get(key)) ? "synced" : "default"
-      const of = sources[provider] ??= {}
-      of[model] = source
-    }
-  }
-  return sources
+/** The strongest layer that says something about a model. */
+export const sourceOf = ({ synced, user }: PricingView, provider: string, model: string): PriceSource => {
+  const key = `${provider}/${model}`
+  return says(user.get(key)) ? "user" : says(synced.get(key)) ? "synced" : "default"
 }

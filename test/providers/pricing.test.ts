@@ -53,7 +53,7 @@ describe("the price of a model", () => {
     const set = { ...shipped, user: new Map([["acme/long", { tiers: { priority: 1.5, flex: -1, odd: 3 } }]]) }
     expect(Pricing.priceOf(set, "acme", "long")).toMatchObject({ long: { above: 200000 }, tiers: { flex: 0.5, priority: 1.5 } })
     expect(Pricing.priceOf({ ...set, user: new Map([["acme/long", { input: 3 }]]) }, "acme", "long")).toEqual({ input: 3, output: 4, tiers: { flex: 0.5, priority: 2 } })
-    expect(Pricing.pricingSources(set)["acme"]?.["long"]).toBe("user")
+    expect(Pricing.sourceOf(set, "acme", "long")).toBe("user")
   })
 
   it("ignores fields that are no amount", () => {
@@ -76,8 +76,8 @@ describe("the pricing map (GET /api/pricing)", () => {
   })
 
   it("names the strongest layer of each model when sources are asked for", () => {
-    const sources = Pricing.pricingSources(view({ "acme/small": { input: 3 } }, { "acme/small": { input: 2 }, "acme/long": { input: 2 } }))
-    expect(sources["acme"]).toMatchObject({ small: "user", long: "synced", vectors: "default" })
+    const layers = view({ "acme/small": { input: 3 } }, { "acme/small": { input: 2 }, "acme/long": { input: 2 } })
+    expect(["small", "long", "vectors"].map((model) => Pricing.sourceOf(layers, "acme", model))).toEqual(["user", "synced", "default"])
   })
 
   it("gives back the defaults after a change was removed", () => {

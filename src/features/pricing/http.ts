@@ -32,15 +32,13 @@ export const layer = HttpApiBuilder.group(Surface.make(PricingGroup), "pricing",
   const named = (key: string): string => shownModel(configuration.current(), key)
 
   const effective = (withSources: boolean) => {
-    const map = Pricing.pricingMap(view())
+    const layers = view()
+    const map = Pricing.pricingMap(layers)
     if (!withSources) return shownKeys(configuration.current(), map)
-    const sources = Pricing.pricingSources(view())
     return shownKeys(configuration.current(), Object.fromEntries(Object.entries(map).map(([provider, models]) => [
       provider,
-      Object.fromEntries(Object.entries(models).map(([model, price]): readonly [string, PriceView] => {
-        const source = sources[provider]?.[model]
-        return [model, { ...price, source: source ?? "default" }]
-      }))
+      Object.fromEntries(Object.entries(models).map(([model, price]): readonly [string, PriceView] =>
+        [model, { ...price, source: Pricing.sourceOf(layers, provider, model) }]))
     ])))
   }
 

@@ -221,6 +221,12 @@ describe("models, aliases and prices", () => {
     yield* patch("/api/pricing", { openai: { "my-model": { output: 2 } } })
     const priced = yield* get("/api/pricing?includeSources=1")
     assert.deepStrictEqual(at(priced.json, "openai", "my-model"), { input: 1, output: 2, source: "user" })
+    yield* patch("/api/pricing", JSON.parse('{"openai":{"__proto__":{"input":3}}}'))
+    for (const [query, more] of [["", {}], ["?includeSources=1", { source: "user" }]] as const) {
+      const listed = JSON.parse((yield* get(`/api/pricing${query}`)).text) as { readonly openai: object }
+      assert.deepStrictEqual(Object.getOwnPropertyDescriptor(listed.openai, "__proto__")?.value, { input: 3, ...more })
+    }
+    assert.strictEqual((yield* del("/api/pricing?provider=openai&model=__proto__")).status, 200)
     assert.strictEqual((yield* patch("/api/pricing", { openai: { m: { input: -1 } } })).status, 400)
     assert.deepStrictEqual((yield* del("/api/pricing?provider=openai&model=my-model")).json, defaults.json)
     assert.strictEqual((yield* del("/api/pricing?model=my-model")).status, 400)
