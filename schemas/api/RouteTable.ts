@@ -8,6 +8,8 @@ export interface RouteRule {
   readonly method: string
   /** With `:name` parameters. */
   readonly path: string
+  /** The last parameter stands for all that follows, slashes and escapes too, such as the name of a model. */
+  readonly isOpen?: boolean
   readonly group: string
   readonly endpoint: string
   /** Null only by mistake; a test fails on it and the middleware refuses every call of such a route. */
@@ -23,10 +25,10 @@ export interface RouteTable {
 /** Documented paths that are not built yet and have the form of a path with a parameter: a fixed word is never read as an id. */
 export const reservedPaths: ReadonlySet<string> = new Set()
 
-/** Anchored pattern of a path: literal segments byte for byte, parameters one segment without escapes. */
-export const compilePath = (pattern: string): RegExp =>
-  new RegExp(`^${pattern.split("/").map((part) =>
-    part.startsWith(":") ? "[^/%;#\\\\]+" : part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")
+/** Anchored pattern of a path: literal segments byte for byte, parameters one segment without escapes; of an open path the last one is the rest. */
+export const compilePath = (pattern: string, isOpen = false): RegExp =>
+  new RegExp(`^${pattern.split("/").map((part, index, { length }) =>
+    !part.startsWith(":") ? part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&") : isOpen && index === length - 1 ? "[^;#\\\\]+" : "[^/%;#\\\\]+"
   ).join("/")}$`)
 
 /** The path of a request target as it was sent, without the query. */
@@ -45,7 +47,7 @@ export const make = (routes: ReadonlyArray<RouteRule>): RouteTable => {
   }
   for (const route of routes) {
     if (route.path.includes(":")) {
-      patterns.push({ regexp: compilePath(route.path), parameters: route.path.split("/:").length - 1, route })
+      patterns.push({ regexp: compilePath(route.path, route.isOpen), parameters: route.path.split("/:").length - 1, route })
       continue
     }
     const known = fixed.get(route.path)
@@ -83,6 +85,13 @@ export const allowed = (routes: ReadonlyArray<RouteRule>): ReadonlyArray<string>
   if (methods.has("GET")) methods.add("HEAD")
   return Array.from(methods)
 }
+
+/**
+ * Routes of a path that other methods have. None where the method has one, too: then the path itself is at fault, by a broken escape for
+ * example.
+ */
+export const ofOtherMethods = (routes: ReadonlyArray<RouteRule>, method: string): ReadonlyArray<RouteRule> =>
+  allowed(routes).includes(method) ? [] : routes
 
 /** Second names, each with all paths below it. */
 const twins: ReadonlyArray<readonly [twin: string, path: string]> = [

@@ -34,7 +34,7 @@ export const layer = (routes: ReadonlyArray<RouteTable.RouteRule>) => {
     const refuse = Effect.gen(function*() {
       const request = yield* HttpServerRequest.HttpServerRequest
       const path = RouteTable.rawPath(request.url)
-      const known = table.match(path)
+      const known = RouteTable.ofOtherMethods(table.match(path), request.method)
       const refusal = known.length === 0
         ? Refusal.unknownRoute(request.method, path)
         : Refusal.methodNotAllowed(request.method, RouteTable.allowed(known))

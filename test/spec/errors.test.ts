@@ -158,6 +158,10 @@ describe("error replies", () => {
     const models = await Http.send(lab.gateway.url, { method: "POST", path: "/v1/models", body: {} })
     expect(models.status).toBe(405)
     expect(models.headers["allow"]).toContain("GET")
+    for (const path of ["/v1/models/lab", "/v1/models/lab/echo", "/v1/models/lab%2Fecho", "/v1beta/models/lab/echo/more"]) {
+      const one = await Http.send(lab.gateway.url, { method: "PUT", path, body: {} })
+      expect([path, one.status, one.headers["allow"]?.split(", ").toSorted()]).toEqual([path, 405, ["GET", "HEAD", "POST"]])
+    }
   })
 
   it("413 payload_too_large above MAX_BODY_SIZE_BYTES, declared or chunked; just below it passes", async () => {

@@ -116,11 +116,13 @@ interface Served {
 }
 
 const reading = (path: HttpRouter.PathInput): Endpoint.Endpoint => Endpoint.make("GET", path, "models")
+/** One model by an id, which may hold slashes. */
+const readingOne = (path: HttpRouter.PathInput): Endpoint.Endpoint => ({ ...reading(path), isOpen: true })
 const asking = (path: HttpRouter.PathInput): Endpoint.Endpoint => Endpoint.make("POST", path, "models")
 
 const served: ReadonlyArray<Served> = [
   // The router takes the list itself for its pattern, too.
-  { endpoints: [reading("/v1/models"), reading("/v1/models/:id")], pattern: "/v1/models/*", handler: models },
+  { endpoints: [reading("/v1/models"), readingOne("/v1/models/:id")], pattern: "/v1/models/*", handler: models },
   { endpoints: [reading("/v1/embeddings")], handler: ofType("/v1/embeddings", "embedding") },
   { endpoints: [reading("/v1/images/generations")], handler: ofType("/v1/images/generations", "image") },
   { endpoints: [reading("/v1/videos/generations")], handler: ofType("/v1/videos/generations", "video") },
@@ -132,7 +134,7 @@ const served: ReadonlyArray<Served> = [
   { endpoints: [reading("/v1/ocr")], handler: ofType("/v1/ocr", "ocr") },
   { endpoints: [reading("/v1/providers/:provider/models")], handler: ofProvider },
   { endpoints: [reading("/v1/auto-combo/:channel/candidates")], handler: autoCandidates },
-  { endpoints: [reading("/v1beta/models"), reading("/v1beta/models/:id")], pattern: "/v1beta/models/*", handler: nativeModels },
+  { endpoints: [reading("/v1beta/models"), readingOne("/v1beta/models/:id")], pattern: "/v1beta/models/*", handler: nativeModels },
   { endpoints: [reading("/api/tags")], handler: localModels({ prefix: "/api/tags" }) },
   { endpoints: [reading("/v1/api/tags")], handler: localModels({ prefix: "/v1/api/tags" }) },
   { endpoints: [reading("/api/version")], handler: localVersion({ prefix: "/api/version" }) },

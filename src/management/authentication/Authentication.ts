@@ -108,7 +108,7 @@ export const make = Effect.gen(function*() {
   }
 
   const unrouted = (method: string, path: string): Refusal.Refusal => {
-    const routes = table.match(path)
+    const routes = RouteTable.ofOtherMethods(table.match(path), method)
     return routes.length === 0 ? Refusal.unknownRoute(method, path) : Refusal.methodNotAllowed(method, RouteTable.allowed(routes))
   }
 

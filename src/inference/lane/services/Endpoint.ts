@@ -11,9 +11,9 @@ export interface Endpoint extends RouteRule {
   readonly method: "GET" | "POST" | "DELETE"
 }
 
-/** Open to API keys; `kind` groups the endpoints of one kind of request. */
+/** Open to API keys; `kind` groups the endpoints of one kind of request. A last `:path` stands for everything that follows. */
 export const make = (method: Endpoint["method"], path: string, kind: string): Endpoint =>
-  ({ method, path, group: "inference", endpoint: kind, access: Access.clientApi })
+  ({ method, path, group: "inference", endpoint: kind, access: Access.clientApi, isOpen: path.endsWith("/:path") })
 
 /** An endpoint with the route that serves its requests. */
 export interface MountedRoute {
@@ -26,8 +26,7 @@ export interface MountedRoute {
 /** An endpoint with the route that serves it: its requests, or its WebSockets. */
 export type Mounted = MountedRoute | { readonly endpoint: Endpoint; readonly socket: SocketRoute }
 
-/** A last `:path` stands for everything that follows, slashes too; a model's name may hold some. */
-const patternOf = ({ path }: Endpoint): string => path.replace(/:path$/, "*")
+const patternOf = ({ isOpen, path }: Endpoint): string => isOpen === true ? path.replace(/:\w+$/, "*") : path
 
 /** Mounts endpoints on the front end. */
 export const layer = <E, R>(routes: Effect.Effect<ReadonlyArray<ReadonlyArray<Mounted>>, E, R>) => Layer.effectDiscard(Effect.gen(function*() {
