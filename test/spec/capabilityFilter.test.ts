@@ -121,6 +121,13 @@ describe("a combo under the capability filter", () => {
     expect((await ask(combo, "hello")).status).toBe(200)
   })
 
+  it("a prompt that only says the word holds no picture", async () => {
+    await lab.gateway.operator.setFlag("CAPABILITY_FILTER_ENABLED", "false")
+    const combo = await combos.combo("priority", [blind, seeing])
+    expect((await ask(combo, 'Is "image_url" a word?')).headers["x-gateway-model"]).toBe(blind)
+    expect((await ask(combo, picture)).headers["x-gateway-model"]).toBe(seeing)
+  })
+
   it("is refused when no target is left; without the flag one of them is asked", async () => {
     const combo = await combos.combo("priority", [blind, "groq/llama-3.3-70b-versatile"])
     const before = await calls()

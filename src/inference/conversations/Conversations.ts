@@ -18,6 +18,7 @@ import * as Lane from "#src/inference/lane/Lane.ts"
 import type { ClientRequest, Operation, Planned, Served } from "#src/inference/lane/Operation.ts"
 import type * as Stages from "#src/inference/lane/stages/Stages.ts"
 import type { DirectRoute } from "#src/platform/server/Exchange.ts"
+import * as Demands from "#src/routing/capabilities/demands.ts"
 import type { About } from "#src/routing/RequestMoment.ts"
 import * as Formats from "#src/wire/formats.ts"
 import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
@@ -107,12 +108,12 @@ const ofCombo = (
 const prefixBytes = 2_048
 
 /** What a combo's strategy may ask of a request; estimates, because nothing was decoded yet. */
-const aboutOf = ({ body, parsed }: Prompt): About => ({
+const aboutOf = ({ body, large, parsed }: Prompt): About => ({
   promptTokens: Math.ceil(body.length / 4),
   promptPrefix: body.toString("latin1", 0, prefixBytes),
   needs: {
     tools: Array.isArray(parsed["tools"]) && parsed["tools"].length > 0,
-    vision: body.includes('"image') || body.includes('"inlineData"') || body.includes('"input_image"'),
+    vision: (large?.media ?? Demands.mediaOf(parsed)).vision,
     structuredOutput: parsed["response_format"] !== undefined || parsed["text"] !== undefined || parsed["format"] !== undefined
   }
 })
