@@ -7,6 +7,7 @@ import { documentKind, ParamFilters, paramFiltersDefaults } from "#schemas/words
 import { Connections } from "#src/features/providers/ports/Connections.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import type { Table } from "#src/management/acting/ActingTable.ts"
+import { refuseOwned } from "#src/management/ownership/ownership.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import * as Acting from "./acting.ts"
 import { InterceptionRules } from "./api.ts"
@@ -29,6 +30,7 @@ export const make = Effect.gen(function*() {
       return stored._tag === "Some" ? stored.value : fallback
     })
     const put = Effect.fnUntraced(function*(id: string, change: Partial<A>) {
+      yield* refuseOwned(configuration.current(), "connection", id)
       yield* connections.get(id)
       yield* refuseInert(table, change)
       const next: A = { ...fallback, ...change }

@@ -146,6 +146,8 @@ describe("a gateway with a configuration file", () => {
       ["POST", `/api/keys/${String(known["team"])}/regenerate`], ["PUT", `/api/keys/${String(known["team"])}/usage-limits`, { dailyUsageLimitUsd: 900 }],
       ["PUT", `/api/providers/${String(known["lab-main"])}`, { priority: 1 }], ["PATCH", "/api/providers", { ids: [known["lab-main"]], isActive: false }],
       ["DELETE", `/api/providers/${String(known["lab-main"])}`],
+      ["PUT", `/api/providers/${String(known["lab-main"])}/param-filters`, { block: ["seed"] }],
+      ["PUT", `/api/providers/${String(known["lab-main"])}/interception-rules`, {}],
       ["PUT", `/api/provider-nodes/${node?.id ?? ""}`, { name: "mine" }], ["DELETE", `/api/provider-nodes/${node?.id ?? ""}`],
       ["PUT", `/api/webhooks/${hook?.id ?? ""}`, { enabled: false }], ["DELETE", `/api/webhooks/${hook?.id ?? ""}`],
       ["PUT", "/api/settings/feature-flags", { key: "ALLOW_API_KEY_REVEAL", value: "false" }], ["PUT", "/api/settings/feature-flags", { key: "ALLOW_API_KEY_REVEAL" }]
