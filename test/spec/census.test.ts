@@ -100,7 +100,7 @@ describe("the census of upstream calls", () => {
     const named: Readonly<Record<string, string>> = {
       "actors/request/Attempt.ts": "the wire call of an attempt, which has its row",
       "src/features/bodies/Capture.ts": "stands in front of the port Upstream for an attempt, which has its row",
-      "src/platform/upstream/egress/ChosenCall.ts": "stands within the port Upstream: the next of several proxies is asked",
+      "src/platform/upstream/egress/chosenCall.ts": "stands within the port Upstream: the next of several proxies is asked",
       "src/platform/upstream/egress/ControlCalls.ts": "stands in front of the port Upstream for the two below",
       "src/features/oauth/tokens/tokenEndpoint.ts": "tokens of connections, from a vendor's sign-in server",
       "src/features/cloudAgents/AgentCalls.ts": "tasks of cloud agents, at an operator's word; vendors bill them, and no row counts them",

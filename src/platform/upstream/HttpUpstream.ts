@@ -21,7 +21,7 @@ import * as Dialer from "./Dialer.ts"
 import * as Resolver from "./Resolver.ts"
 import { SocketPool } from "./SocketPool.ts"
 import type { PoolSettings } from "./SocketPool.ts"
-import { type Choice, ChosenCall } from "./egress/ChosenCall.ts"
+import { type Choice, chosenCall } from "./egress/chosenCall.ts"
 import { TunnelCounts, Tunnels } from "./egress/TunnelCounts.ts"
 import { Roster } from "#src/platform/structures/Roster.ts"
 import { TimerWheel } from "./TimerWheel.ts"
@@ -201,7 +201,7 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
       const { proxy } = request
       if (proxy !== null) {
         if (proxy.refusal !== null) return refuse(handler, "proxy", `the proxy ${proxy.id} ${proxy.refusal}`)
-        if (proxy.among !== undefined) return new ChosenCall(choice, request, proxy.among, handler)
+        if (proxy.among !== undefined) return chosenCall(choice, request, proxy.among, handler)
       }
       const key = proxy === null ? request.origin : `${proxy.revision} ${request.origin}`
       const pool = pools.get(key) ?? open(key, request)

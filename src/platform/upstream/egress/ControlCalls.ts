@@ -6,8 +6,8 @@ import * as Effect from "effect/Effect"
 import type { Caller } from "#actors/egress/Egress.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
-import { Upstream, type UpstreamCall, type UpstreamFailure, type UpstreamHandler, type UpstreamRequest } from "#actors/request/ports/Upstream.ts"
-import { hasNoTunnel } from "./ChosenCall.ts"
+import { Upstream, type UpstreamCall, type UpstreamHandler, type UpstreamRequest } from "#actors/request/ports/Upstream.ts"
+import { RedialedCall } from "./RedialedCall.ts"
 
 export type ControlRequest = Omit<UpstreamRequest, "proxy">
 
@@ -16,64 +16,6 @@ export type Asker = Pick<Caller, "connection" | "provider">
 
 export interface ControlCalls {
   readonly dispatch: (asker: Asker, request: ControlRequest, handler: UpstreamHandler) => UpstreamCall
-}
-
-/** A call that is made a second time, direct, when its proxy makes no tunnel. */
-class WithFallback implements UpstreamCall, UpstreamHandler {
-  #call: UpstreamCall
-  #again: ((failure: UpstreamFailure) => UpstreamCall) | null
-  readonly #handler: UpstreamHandler
-
-  constructor(first: (handler: UpstreamHandler) => UpstreamCall, again: (failure: UpstreamFailure) => UpstreamCall, handler: UpstreamHandler) {
-    this.#handler = handler
-    this.#again = again
-    this.#call = first(this)
-  }
-
-  onProxy(id: string): void {
-    this.#handler.onProxy?.(id)
-  }
-
-  onSent(): void {
-    this.#handler.onSent?.()
-  }
-
-  onHead(status: number, headers: ReadonlyArray<string>): void {
-    this.#again = null
-    this.#handler.onHead(status, headers)
-  }
-
-  onData(chunk: Uint8Array): void {
-    this.#handler.onData(chunk)
-  }
-
-  onEnd(): void {
-    this.#handler.onEnd()
-  }
-
-  onFailure(failure: UpstreamFailure): void {
-    const again = this.#again
-    this.#again = null
-    if (again === null || !hasNoTunnel(failure)) this.#handler.onFailure(failure)
-    else this.#call = again(failure)
-  }
-
-  pause(): void {
-    this.#call.pause()
-  }
-
-  resume(): void {
-    this.#call.resume()
-  }
-
-  useful(): void {
-    this.#call.useful()
-  }
-
-  abort(): void {
-    this.#again = null
-    this.#call.abort()
-  }
 }
 
 export const make: Effect.Effect<ControlCalls, never, Upstream | Configuration | Flags> = Effect.gen(function*() {
@@ -87,14 +29,11 @@ export const make: Effect.Effect<ControlCalls, never, Upstream | Configuration |
       const { egress } = configuration.current()
       const proxy = egress === null ? null : egress.of(asker).proxy
       if (proxy === null || !flags.isOn("GATEWAY_CONTROL_PLANE_PROXY_DIRECT_FALLBACK")) return upstream.dispatch({ ...request, proxy }, handler)
-      return new WithFallback(
-        (first) => upstream.dispatch({ ...request, proxy }, first),
-        ({ message }) => {
-          log(Effect.logWarning(`${message}; the call to ${request.origin} goes direct (GATEWAY_CONTROL_PLANE_PROXY_DIRECT_FALLBACK)`))
-          return upstream.dispatch({ ...request, proxy: null }, handler)
-        },
-        handler
-      )
+      return new RedialedCall(handler, (by, failure) => {
+        if (failure === null) return upstream.dispatch({ ...request, proxy }, by)
+        log(Effect.logWarning(`${failure.message}; the call to ${request.origin} goes direct (GATEWAY_CONTROL_PLANE_PROXY_DIRECT_FALLBACK)`))
+        return upstream.dispatch({ ...request, proxy: null }, by)
+      })
     }
   }
 })
