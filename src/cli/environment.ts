@@ -2,6 +2,7 @@
 import * as fs from "node:fs"
 import { parseEnv } from "node:util"
 import * as Effect from "effect/Effect"
+import { messageOf } from "#actors/thrown.ts"
 import { envFile } from "#src/platform/configuration/envFile.ts"
 import * as Settings from "#src/platform/configuration/Settings.ts"
 import { failure } from "./Failure.ts"
@@ -26,7 +27,7 @@ const readFile = (file: string) =>
         throw error
       }
     },
-    catch: (error) => failure(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}\nMake it readable, or start from another directory.`)
+    catch: (error) => failure(`${file} cannot be read: ${messageOf(error)}\nMake it readable, or start from another directory.`)
   })
 
 const named = (overrides: Overrides): Environment => ({

@@ -4,6 +4,7 @@ import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
+import { messageOf } from "#actors/thrown.ts"
 import { failure } from "#src/cli/Failure.ts"
 
 /** The repository's root. */
@@ -35,6 +36,6 @@ export const writeOrCheck = (made: Generated, check: boolean) =>
     if (same) return Console.log(`${file} is up to date`)
     return Effect.try({
       try: () => fs.writeFileSync(file, made.content),
-      catch: (error) => failure(`${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`)
+      catch: (error) => failure(`${file} cannot be written: ${messageOf(error)}`)
     }).pipe(Effect.andThen(Console.log(`wrote ${file}`)))
   })

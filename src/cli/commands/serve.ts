@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { messageOf } from "#actors/thrown.ts"
 import { compactHeap } from "#src/platform/structures/compactHeap.ts"
 import { LifecycleControl } from "#src/bootstrap/NodeLifecycle.ts"
 import * as FrontDoor from "#src/FrontDoor.ts"
@@ -32,7 +33,7 @@ const isTlsUnusable = (error: unknown): error is ListenError => error instanceof
 
 /** The front end knows its options; the person at the terminal set variables. */
 const tlsUnusable = (settings: Loaded, { cause }: ListenError) =>
-  failure(`Cannot listen on ${settings.host}:${settings.port} with TLS: ${cause instanceof Error ? cause.message : String(cause)}.\n`
+  failure(`Cannot listen on ${settings.host}:${settings.port} with TLS: ${messageOf(cause)}.\n`
     + "Check GATEWAY_TLS_KEY, GATEWAY_TLS_CERT and GATEWAY_TLS_PASSPHRASE.")
 
 const urlOf = (settings: Loaded, port: number): string => {

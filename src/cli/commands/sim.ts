@@ -3,6 +3,7 @@ import * as fs from "node:fs"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { messageOf } from "#actors/thrown.ts"
 import { runCli } from "#src/simulator/cli.ts"
 import { Script } from "#src/simulator/Script.ts"
 import { failure } from "#src/cli/Failure.ts"
@@ -36,7 +37,7 @@ const readScript = (file: string) =>
   Effect.gen(function*() {
     const json: unknown = yield* Effect.try({
       try: () => JSON.parse(fs.readFileSync(file, "utf8")) as unknown,
-      catch: (error) => failure(`The script file ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+      catch: (error) => failure(`The script file ${file} cannot be read: ${messageOf(error)}`)
     })
     const decoded = decodeFile(json)
     if (Result.isSuccess(decoded)) return decoded.success

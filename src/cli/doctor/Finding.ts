@@ -1,4 +1,5 @@
 /** One thing that `gateway doctor` looked at, and what to do about it. */
+import { messageOf } from "#actors/thrown.ts"
 
 /** `note`: worth knowing; `warning`: runs, but perhaps not as meant; `broken`: does not start or loses something. */
 export type Level = "ok" | "note" | "warning" | "broken"
@@ -21,7 +22,7 @@ export const looking = (check: string, look: () => ReadonlyArray<Finding>): Read
   try {
     return look()
   } catch (error) {
-    return [broken(check, error instanceof Error ? error.message : String(error), "Let the gateway's user read it, and look again as that user.")]
+    return [broken(check, messageOf(error), "Let the gateway's user read it, and look again as that user.")]
   }
 }
 

@@ -1,6 +1,7 @@
 /** Usage that is on disk and not yet in the database. */
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { messageOf } from "#actors/thrown.ts"
 import * as JournalRecord from "#src/platform/accounting/journal/JournalRecord.ts"
 import type { RunningGateway } from "#src/cli/RunningGateway.ts"
 import { broken, type Finding, note, ok, warning } from "./Finding.ts"
@@ -20,7 +21,7 @@ const readFile = (file: string): Uint8Array => {
   try {
     return fs.readFileSync(file)
   } catch (error) {
-    throw new Error(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw new Error(`${file} cannot be read: ${messageOf(error)}`)
   }
 }
 

@@ -1,6 +1,7 @@
 /** Node, the data directory and the key file: what can be seen without opening anything. */
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { codeOf, messageOf } from "#actors/thrown.ts"
 import type { Loaded } from "#src/cli/environment.ts"
 import * as MasterKey from "#src/platform/secrets/MasterKey.ts"
 import { broken, type Finding, note, ok, warning } from "./Finding.ts"
@@ -19,8 +20,6 @@ export const nodeVersion = (version: string = process.versions.node): Finding =>
 }
 
 const octal = (mode: number): string => `0${(mode & 0o777).toString(8)}`
-
-const isCode = (error: unknown, code: string): boolean => error instanceof Error && "code" in error && error.code === code
 
 /** The nearest directory above that exists. */
 const standing = (directory: string): string => fs.existsSync(directory) ? directory : standing(path.dirname(directory))
@@ -56,7 +55,7 @@ const directory = (dataDir: string): Finding => {
   try {
     probe(dataDir)
   } catch (error) {
-    return broken("data directory", `${dataDir} cannot be written: ${error instanceof Error ? error.message : String(error)}`,
+    return broken("data directory", `${dataDir} cannot be written: ${messageOf(error)}`,
       "Give the gateway's user write access, or set GATEWAY_DATA_DIR.")
   }
   return (stat.mode & 0o077) === 0
@@ -71,7 +70,7 @@ const secretKey = (settings: Loaded): Finding => {
   try {
     stat = fs.statSync(file, { throwIfNoEntry: false })
   } catch (error) {
-    if (!isCode(error, "ENOTDIR") && !isCode(error, "EACCES")) throw error
+    if (codeOf(error) !== "ENOTDIR" && codeOf(error) !== "EACCES") throw error
   }
   if (stat === undefined) {
     if (settings.secret !== null) return ok("master key", "from GATEWAY_SECRET")

@@ -4,12 +4,11 @@ import * as path from "node:path"
 import * as tls from "node:tls"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
+import { messageOf } from "#actors/thrown.ts"
 import type { Loaded } from "#src/cli/environment.ts"
 import { read } from "#src/features/configFile/read.ts"
 import { configFileOf } from "#src/platform/configuration/configFile.ts"
 import { broken, type Finding, ok } from "./Finding.ts"
-
-const messageOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
 
 const certificate = ({ tlsCert, tlsKey, tlsPassphrase }: Loaded): ReadonlyArray<Finding> => {
   if (tlsCert === null || tlsKey === null) return []

@@ -2,6 +2,7 @@
 import * as net from "node:net"
 import * as tls from "node:tls"
 import * as Redacted from "effect/Redacted"
+import { codeOf, messageOf } from "#actors/thrown.ts"
 import type { Loaded } from "#src/cli/environment.ts"
 import { listenerOn, parentOf } from "#src/cli/processes.ts"
 import type { RunningGateway } from "#src/cli/RunningGateway.ts"
@@ -10,13 +11,11 @@ import { broken, type Finding, note, ok, warning } from "./Finding.ts"
 /** ms for one answer. */
 const patience = 3_000
 
-const codeOf = (error: unknown): string => error instanceof Error && "code" in error ? String(error.code) : String(error)
-
 /** Null when the address can be listened on, else the system's code. */
 const tryListen = (host: string, port: number) =>
   new Promise<string | null>((resolve) => {
     const server = net.createServer()
-    server.once("error", (error) => resolve(codeOf(error)))
+    server.once("error", (error) => resolve(codeOf(error) || String(error)))
     server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(null)))
   })
 
@@ -84,7 +83,7 @@ export const redis = async (settings: Loaded): Promise<Finding> => {
     const refused = await ping(url)
     return refused === "" ? ok("redis", `${url.host} answers`) : broken("redis", `${url.host} refuses: ${refused}`, "Mend user and password in REDIS_URL.")
   } catch (error) {
-    return broken("redis", `${url.host} cannot be reached: ${error instanceof Error ? error.message || codeOf(error) : String(error)}`, "Start the server, or mend REDIS_URL.")
+    return broken("redis", `${url.host} cannot be reached: ${messageOf(error) || codeOf(error)}`, "Start the server, or mend REDIS_URL.")
   }
 }
 

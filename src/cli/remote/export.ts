@@ -3,6 +3,7 @@ import * as fs from "node:fs/promises"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { messageOf } from "#actors/thrown.ts"
 import { failure } from "#src/cli/Failure.ts"
 import { decoding, find, type RemoteOptions } from "./Remote.ts"
 
@@ -15,7 +16,7 @@ const Exported = decoding(Schema.Struct({
 /** Never over a file that stands there: it may be the one that the gateway was started with. */
 const write = (file: string, text: string) => Effect.tryPromise({
   try: () => fs.writeFile(file, text, { flag: "wx", mode: 0o600 }),
-  catch: (error) => failure(`${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`)
+  catch: (error) => failure(`${file} cannot be written: ${messageOf(error)}`)
 })
 
 export const exported = Effect.fnUntraced(function*(options: RemoteOptions & { readonly output: string | undefined }) {

@@ -11,6 +11,7 @@ import * as Semaphore from "effect/Semaphore"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
+import { messageOf } from "#actors/thrown.ts"
 import * as FileOwned from "#schemas/FileOwned.ts"
 import { configFileOf } from "#src/platform/configuration/configFile.ts"
 import type { Settings } from "#src/platform/configuration/Settings.ts"
@@ -25,8 +26,6 @@ export class Appliers extends Context.Service<Appliers, Deferred.Deferred<Applie
 
 /** Faults of another gateway's declarations that a message names. */
 const FAULTS_TOLD = 10
-
-const reasonOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
 
 const make = Effect.fnUntraced(function*(settings: Settings["Service"]) {
   const configuration = yield* Configuration
@@ -55,7 +54,7 @@ const make = Effect.fnUntraced(function*(settings: Settings["Service"]) {
   const broken = (message: string) => new ConfigFileError({ file: file ?? "", message })
   const text = (from: string) => Effect.tryPromise({
     try: () => fs.readFile(from, "utf8"),
-    catch: (error) => broken(`The configuration file ${from} cannot be read: ${reasonOf(error)}`)
+    catch: (error) => broken(`The configuration file ${from} cannot be read: ${messageOf(error)}`)
   })
   const declaredIn = Effect.fnUntraced(function*(from: string) {
     const content = yield* text(from)

@@ -5,6 +5,7 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
+import { messageOf } from "#actors/thrown.ts"
 import type { RecordKind } from "#schemas/FileOwned.ts"
 import { File } from "./declared.ts"
 
@@ -115,7 +116,7 @@ const parse = async (text: string): Promise<unknown> => {
     return { value: document.toJS({ maxAliasCount: 100 }) ?? {} }
   } catch (error) {
     // Aliases that multiply, or name no anchor.
-    const fault: Issue = { path: "the file", message: error instanceof Error ? error.message : String(error) }
+    const fault: Issue = { path: "the file", message: messageOf(error) }
     return [fault]
   }
 }

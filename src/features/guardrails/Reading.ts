@@ -1,4 +1,5 @@
 /** All texts of one request or answer, as the guardrails read them one by one. Pure. */
+import { messageOf } from "#actors/thrown.ts"
 import { finders, guardrails, type Mode, type Name, type Rules, verdictOf } from "./rules.ts"
 
 /** What one guardrail did with all texts. Plain data. */
@@ -37,7 +38,7 @@ export class Reading {
       try {
         left = this.#readBy(report, left)
       } catch (cause) {
-        report.error = (cause instanceof Error ? cause.message : String(cause)).slice(0, ERROR_MOST)
+        report.error = messageOf(cause).slice(0, ERROR_MOST)
       }
     }
     return left

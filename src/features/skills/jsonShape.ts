@@ -6,6 +6,7 @@ import * as JsonSchema from "effect/JsonSchema"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import * as SchemaRepresentation from "effect/SchemaRepresentation"
+import { messageOf } from "#actors/thrown.ts"
 
 /** Characters of one schema. */
 export const SCHEMA_MAX = 16_384
@@ -22,8 +23,6 @@ const untakenIn = (value: unknown): string | undefined => {
 }
 
 const imported = (schema: object): Schema.Top => SchemaRepresentation.fromJsonSchemaDocument(JsonSchema.fromSchemaDraft2020_12({ ...schema }))
-const textOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
-
 /** Why a schema is not taken; null when it is. */
 export const problemOf = (schema: object): string | null => {
   if (JSON.stringify(schema).length > SCHEMA_MAX) return `A schema has at most ${SCHEMA_MAX} characters`
@@ -33,7 +32,7 @@ export const problemOf = (schema: object): string | null => {
     imported(schema)
     return null
   } catch (error) {
-    return textOf(error).slice(0, 500)
+    return messageOf(error).slice(0, 500)
   }
 }
 
@@ -44,6 +43,6 @@ export const misfitOf = (schema: object, value: unknown): string | null => {
     return null
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined
-    return (SchemaIssue.isIssue(cause) ? new Schema.SchemaError(cause).message : textOf(error)).slice(0, 1_000)
+    return (SchemaIssue.isIssue(cause) ? new Schema.SchemaError(cause).message : messageOf(error)).slice(0, 1_000)
   }
 }

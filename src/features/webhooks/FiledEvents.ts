@@ -6,6 +6,7 @@ import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Supervisor from "#actors/Supervisor.ts"
+import { messageOf } from "#actors/thrown.ts"
 import { Events } from "#actors/webhook/Events.ts"
 import { type QueuedEvent, Webhooks } from "#actors/webhook/WebhookQueue.ts"
 import * as Payloads from "#actors/webhook/payloads.ts"
@@ -40,7 +41,7 @@ class LeftoverRefused extends Schema.TaggedError<LeftoverRefused>()("LeftoverRef
 
 const asked = <A>(path: string, use: () => A): Effect.Effect<A, LeftoverRefused> => Effect.try({
   try: use,
-  catch: (error) => new LeftoverRefused({ message: `${path}: ${error instanceof Error ? error.message : String(error)}. Let the gateway's user read and remove it, or move it away.` })
+  catch: (error) => new LeftoverRefused({ message: `${path}: ${messageOf(error)}. Let the gateway's user read and remove it, or move it away.` })
 })
 
 export const make = Effect.fnUntraced(function*(options: Options) {

@@ -8,6 +8,7 @@ import * as RunnerStorage from "effect/cluster/RunnerStorage"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import { messageOf } from "#actors/thrown.ts"
 
 /** The engine tries every two seconds: after this time without an error the outage is over, ms. */
 const QUIET_MS = 5_000
@@ -35,7 +36,7 @@ const isComplaint = ({ logLevel }: Logger.Options<unknown>): boolean => logLevel
 
 const reasonOf = ({ cause, message }: Logger.Options<unknown>): string => {
   const error = Cause.squash(cause)
-  return `${String(Array.isArray(message) ? message[0] : message)}${cause.reasons.length === 0 ? "" : ` (${error instanceof Error ? error.message : String(error)})`}`
+  return `${String(Array.isArray(message) ? message[0] : message)}${cause.reasons.length === 0 ? "" : ` (${messageOf(error)})`}`
 }
 
 /** Passes on the engine's logs, but of an outage only its beginning, without a stack; the recovery is logged below. */

@@ -7,6 +7,7 @@ import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { codeOf } from "#actors/thrown.ts"
 
 export class TextFileError extends Schema.TaggedError<TextFileError>()("TextFileError", {
   reason: Schema.Literals(["unreadable", "not_writable", "changed", "no_backup"]),
@@ -26,7 +27,6 @@ export interface TextFile {
   readonly changedAt: number
 }
 
-const codeOf = (error: unknown): string => error instanceof Error && "code" in error ? String(error.code) : "error"
 const isMissing = (error: unknown): boolean => codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR"
 /** Null for what does not exist. */
 export const missing = (error: unknown): null => {
@@ -41,7 +41,7 @@ export const attempt = <A>(file: string, reason: TextFileError["reason"], body: 
   try: body,
   catch: (error) => error instanceof TextFileError
     ? error
-    : new TextFileError({ reason, message: `${file} cannot be ${reason === "unreadable" ? "read" : "written"} by the gateway's user (${codeOf(error)})` })
+    : new TextFileError({ reason, message: `${file} cannot be ${reason === "unreadable" ? "read" : "written"} by the gateway's user (${codeOf(error) || "error"})` })
 })
 
 const unreadable = (file: string, why: string) => new TextFileError({ reason: "unreadable", message: `${file} cannot be read: ${why}` })

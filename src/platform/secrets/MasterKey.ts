@@ -9,6 +9,7 @@ import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import { codeOf, messageOf } from "#actors/thrown.ts"
 import * as Directories from "#src/platform/structures/directories.ts"
 
 /** The master secret cannot be used; the message names the variable or file and what to change, never the secret. */
@@ -38,10 +39,6 @@ export const minLength = 16
 /** The secret's file inside a data directory. */
 export const fileIn = (dataDir: string): string => path.join(dataDir, "secret.key")
 
-const messageOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
-
-const isCode = (error: unknown, code: string): boolean => error instanceof Error && "code" in error && error.code === code
-
 const checkLength = (secret: Redacted.Redacted<string>, name: string) =>
   Redacted.value(secret).length >= minLength
     ? Effect.succeed(secret)
@@ -61,7 +58,7 @@ const readFile = (file: string) =>
         handle = fs.openSync(file, "r")
       } catch (error) {
         // A data directory that is a file is reported by the code that creates it.
-        if (isCode(error, "ENOENT") || isCode(error, "ENOTDIR")) return null
+        if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return null
         throw error
       }
       try {
@@ -112,7 +109,7 @@ const createFile = (file: string) =>
         syncPath(path.dirname(file))
         return true
       } catch (error) {
-        if (!isCode(error, "EEXIST")) throw error
+        if (codeOf(error) !== "EEXIST") throw error
         return false
       } finally {
         fs.rmSync(fresh, { force: true })

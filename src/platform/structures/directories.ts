@@ -2,11 +2,10 @@
 import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { codeOf, messageOf } from "#actors/thrown.ts"
 
 /** The directory of GATEWAY_DATA_DIR cannot be used; the message says why and what to do. */
 export class DataDirectoryError extends Schema.TaggedError<DataDirectoryError>()("DataDirectoryError", { message: Schema.String }) {}
-
-const isCode = (error: unknown, code: string): boolean => error instanceof Error && "code" in error && error.code === code
 
 const isDirectory = (target: string): boolean => fs.statSync(target, { throwIfNoEntry: false })?.isDirectory() === true
 
@@ -14,7 +13,7 @@ const makeOne = (directory: string): void => {
   try {
     fs.mkdirSync(directory, { mode: 0o700 })
   } catch (error) {
-    if (!isCode(error, "EEXIST") || !isDirectory(directory)) throw error
+    if (codeOf(error) !== "EEXIST" || !isDirectory(directory)) throw error
   }
 }
 
@@ -27,7 +26,7 @@ export const make = (directory: string): void => {
     makeOne(directory)
   } catch (error) {
     const parent = path.dirname(directory)
-    if (!isCode(error, "ENOENT") || fs.existsSync(parent)) throw error
+    if (codeOf(error) !== "ENOENT" || fs.existsSync(parent)) throw error
     make(parent)
     makeOne(directory)
   }
@@ -38,14 +37,14 @@ export const makeData = (dataDir: string): void => {
   try {
     make(path.resolve(dataDir))
   } catch (error) {
-    const why = isCode(error, "EEXIST") || isCode(error, "ENOTDIR") ? "a file is in its way" : error instanceof Error ? error.message : String(error)
+    const why = codeOf(error) === "EEXIST" || codeOf(error) === "ENOTDIR" ? "a file is in its way" : messageOf(error)
     throw new DataDirectoryError({ message: `GATEWAY_DATA_DIR=${dataDir} cannot be created: ${why}. Set GATEWAY_DATA_DIR to a directory that this user may write.` })
   }
 }
 
 /** What the file system refused in a directory that is there. */
 export const unusable = (directory: string, error: unknown): DataDirectoryError => error instanceof DataDirectoryError ? error : new DataDirectoryError({
-  message: `${directory} cannot be used: ${error instanceof Error ? error.message : String(error)}. Give it to the gateway's user, free its disk, or set GATEWAY_DATA_DIR.`
+  message: `${directory} cannot be used: ${messageOf(error)}. Give it to the gateway's user, free its disk, or set GATEWAY_DATA_DIR.`
 })
 
 /** Makes a directory that stands in the data directory, and the data directory before it. */

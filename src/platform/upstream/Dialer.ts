@@ -2,7 +2,8 @@
 import * as net from "node:net"
 import * as tls from "node:tls"
 import type { UrlBlocked, UrlPurpose } from "#actors/ports/UrlGuard.ts"
-import { DialError, codeOf, dialError } from "./failures.ts"
+import { codeOf } from "#actors/thrown.ts"
+import { DialError, dialError } from "./failures.ts"
 import type { Resolve } from "./Resolver.ts"
 
 /** Where to connect. */

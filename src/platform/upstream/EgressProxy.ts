@@ -8,10 +8,11 @@
 import * as net from "node:net"
 import * as Redacted from "effect/Redacted"
 import type { OutboundProxy } from "#actors/request/ports/OutboundProxy.ts"
+import { codeOf } from "#actors/thrown.ts"
 import type { Dial, Dialed, Dialer, SessionSlot, DialTarget } from "./Dialer.ts"
 import { peerOf } from "./Dialer.ts"
 import { isLocalName, isMetadataName } from "./addressRules.ts"
-import { codeOf, DialError } from "./failures.ts"
+import { DialError } from "./failures.ts"
 
 /** What the URL of a proxy says. */
 export interface ProxyUrl {

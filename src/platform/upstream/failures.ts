@@ -1,5 +1,6 @@
 /** What can go wrong on the wire, as values: error codes of node and breaches of HTTP become one `UpstreamFailure` with fault and retry safety. */
 import type { Phase, UpstreamFailure } from "#actors/request/ports/Upstream.ts"
+import { codeOf, messageOf } from "#actors/thrown.ts"
 
 export type Reason = UpstreamFailure["reason"]
 
@@ -23,14 +24,6 @@ export class BodyLost extends Error {}
 
 /** The peer broke the rules of HTTP/1.1; the message says how. */
 export class BadResponse extends Error {}
-
-const text = (value: unknown): string => typeof value === "string" ? value : ""
-
-/** The `code` of a node or OpenSSL error, or "". */
-export const codeOf = (error: unknown): string =>
-  typeof error === "object" && error !== null && "code" in error ? text(error.code) : ""
-
-export const messageOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
 
 const tlsHints: ReadonlyArray<readonly [RegExp, string]> = [
   [/SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|UNTRUSTED/, "its certificate is not signed by a known authority; add the authority's file to NODE_EXTRA_CA_CERTS"],

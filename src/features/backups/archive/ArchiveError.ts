@@ -1,5 +1,6 @@
 /** An archive cannot be written or read. The message says what is wrong with it and what to do. */
 import * as Schema from "effect/Schema"
+import { messageOf } from "#actors/thrown.ts"
 
 /**
  * `foreign`: no archive of a gateway. `broken`: altered or cut. `newer`: of a newer release. `sealed`: the key or passphrase that opens it
@@ -12,8 +13,6 @@ export class ArchiveError extends Schema.TaggedError<ArchiveError>()("ArchiveErr
 
 export const broken = (why: string): ArchiveError =>
   new ArchiveError({ reason: "broken", message: `The archive is broken: ${why}. Nothing was changed; use another copy of it.` })
-
-const messageOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
 
 /** What a stream or the file system threw. */
 export const ofThrown = (what: string) => (error: unknown): ArchiveError => error instanceof ArchiveError

@@ -9,6 +9,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
+import { codeOf, messageOf } from "#actors/thrown.ts"
 import * as Directories from "#src/platform/structures/directories.ts"
 import { FileStore, FileStoreError } from "#src/features/files/ports/FileStore.ts"
 import * as FileId from "#src/features/files/ports/fileId.ts"
@@ -26,13 +27,12 @@ export interface Options {
   readonly reserveBytes: number
 }
 
-const codeOf = (error: unknown): string => error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : ""
 const isAbsent = (error: unknown): boolean => codeOf(error) === "ENOENT"
 const noSpace: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EFBIG"])
 
 const failureOf = (operation: string, id: string) => (error: unknown): FileStoreError => {
   if (error instanceof FileStoreError) return error
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   const reason = isAbsent(error) ? "missing" : noSpace.has(codeOf(error)) ? "full" : "unavailable"
   return new FileStoreError({ store: "directory", operation, reason, message: `${operation} ${id}: ${message}`, cause: error })
 }
@@ -163,6 +163,6 @@ export const layer = (options: Options): Layer.Layer<FileStore, FileStoreError> 
     try: () => make(options),
     catch: (cause) => new FileStoreError({
       store: "directory", operation: "open", reason: "unavailable", cause,
-      message: `The directory of files ${options.directory} cannot be made: ${cause instanceof Error ? cause.message : String(cause)}. Set GATEWAY_FILES_DIR to one that this user may write.`
+      message: `The directory of files ${options.directory} cannot be made: ${messageOf(cause)}. Set GATEWAY_FILES_DIR to one that this user may write.`
     })
   }))

@@ -1,4 +1,5 @@
 /** All texts of one answer: pieces by the text that they belong to, whole texts at once. Pure. */
+import { messageOf } from "#actors/thrown.ts"
 import type { FormatName } from "#schemas/wire/conversation.ts"
 import * as Edits from "#src/wire/json/edits.ts"
 import type { Report } from "#src/features/guardrails/Reading.ts"
@@ -38,7 +39,7 @@ export class AnswerReading {
 
   /** Every guardrail that is on has failed. */
   fail(cause: unknown): void {
-    for (const report of this.reports) if (report.mode !== "off") report.error = (cause instanceof Error ? cause.message : String(cause)).slice(0, 200)
+    for (const report of this.reports) if (report.mode !== "off") report.error = messageOf(cause).slice(0, 200)
   }
 }
 

@@ -1,4 +1,5 @@
 /** A request as the guardrails leave it. Pure. */
+import { messageOf } from "#actors/thrown.ts"
 import type { FormatName } from "#schemas/wire/conversation.ts"
 import * as Edits from "#src/wire/json/edits.ts"
 import { modifies, Reading, refusing, type Report } from "#src/features/guardrails/Reading.ts"
@@ -24,7 +25,7 @@ export const scan = (rules: Rules, format: FormatName, bytes: Buffer, body: Body
   try {
     return read(rules, format, bytes, body, by)
   } catch (cause) {
-    return failed(rules, cause instanceof Error ? cause.message : String(cause))
+    return failed(rules, messageOf(cause))
   }
 }
 

@@ -6,6 +6,7 @@ import * as fs from "node:fs/promises"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { messageOf } from "#actors/thrown.ts"
 import type { AttemptStart, LedgerRow } from "#schemas/records/LedgerRow.ts"
 import type { Delivery, DeliveryReport } from "#src/platform/accounting/Delivery.ts"
 import type { JournalClaim } from "./JournalOwner.ts"
@@ -62,7 +63,7 @@ const withFile = <A>(path: string, use: () => Promise<A>): Effect.Effect<A, Repl
   Effect.tryPromise({
     try: use,
     catch: (error) => new ReplayRefused({
-      message: `${path}: ${error instanceof Error ? error.message : String(error)}. Let the gateway's user read and remove it, or move it away: its rows are not in the ledger.`
+      message: `${path}: ${messageOf(error)}. Let the gateway's user read and remove it, or move it away: its rows are not in the ledger.`
     })
   })
 

@@ -10,6 +10,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Supervisor from "#actors/Supervisor.ts"
+import { messageOf } from "#actors/thrown.ts"
 import * as Directories from "#src/platform/structures/directories.ts"
 import * as DirectoryLock from "./DirectoryLock.ts"
 import { PortStream } from "./PortStream.ts"
@@ -155,8 +156,6 @@ const setAside = (directory: string): string | null => {
   fs.renameSync(directory, aside)
   return aside
 }
-
-const messageOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
 
 /** Locks the directory and begins to start the server; the scope closes it and frees the lock. */
 export const begin = Effect.fnUntraced(function*(options: Options) {

@@ -10,6 +10,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { type MessagePort, parentPort, workerData } from "node:worker_threads"
+import { messageOf } from "#actors/thrown.ts"
 import { compactHeap } from "#src/platform/structures/compactHeap.ts"
 import { crashed, DurableFS, syncFile, syncFiles, syncTree } from "./DurableFS.ts"
 import * as FreshDatabase from "./freshDatabase.ts"
@@ -147,5 +148,5 @@ const main = async (): Promise<void> => {
 }
 
 main().catch((error: unknown) =>
-  report({ type: "failed", message: error instanceof Error ? error.message : String(error) })
+  report({ type: "failed", message: messageOf(error) })
 )

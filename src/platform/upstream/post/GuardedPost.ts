@@ -7,11 +7,12 @@ import type * as net from "node:net"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
+import { codeOf } from "#actors/thrown.ts"
 import type { Answered } from "#actors/webhook/WebhookQueue.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 import { http } from "#src/platform/structures/nodeHttp.ts"
 import * as Dialer from "#src/platform/upstream/Dialer.ts"
-import { codeOf, DialError } from "#src/platform/upstream/failures.ts"
+import { DialError } from "#src/platform/upstream/failures.ts"
 import * as Resolver from "#src/platform/upstream/Resolver.ts"
 
 /** For one attempt, from the look-up of the name to the status line, ms. */
