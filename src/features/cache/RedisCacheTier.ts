@@ -8,9 +8,9 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { CachedAnswerRecord } from "#schemas/records/CachedAnswer.ts"
 import { SharedCacheTier } from "#src/features/cache/ports/ResponseCache.ts"
-import { StoreError } from "#actors/ports/StoreError.ts"
 import { pack, unpackUnsafe } from "#src/platform/redis/pack.ts"
-import { RedisStore, type RedisScript, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
+import * as Operation from "#src/platform/redis/operation.ts"
+import { RedisStore, type RedisScript } from "#src/platform/redis/RedisStore.ts"
 
 const find: RedisScript = {
   name: "cache-find",
@@ -39,8 +39,7 @@ const channel = "cache:removed"
 const decode = Schema.decodeUnknownOption(CachedAnswerRecord)
 const decodeRemoved = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.NullOr(Schema.Array(Schema.String))))
 
-const storeError = (operation: string) => (down: SharedStoreDown): StoreError =>
-  new StoreError({ store: "RedisCacheTier", operation, reason: "unavailable", message: down.message })
+const run = Operation.make("RedisCacheTier")
 
 /** What lies there may be from another release: what does not fit is no answer. */
 const answerIn = (reply: unknown) => {
@@ -64,15 +63,13 @@ export const make = Effect.gen(function*() {
   })
 
   return SharedCacheTier.of({
-    find: (signature) => redis.run(find, [entryOf(signature), generation], []).pipe(Effect.map(answerIn), Effect.mapError(storeError("find"))),
-    put: (answer, ttlMs) => redis.run(put, [entryOf(answer.signature), generation], [pack(answer), Math.max(1, Math.round(ttlMs))]).pipe(
-      Effect.asVoid, Effect.mapError(storeError("put"))
-    ),
-    remove: (signatures) => Effect.gen(function*() {
+    find: (signature) => Effect.map(run("find", redis.run(find, [entryOf(signature), generation], [])), answerIn),
+    put: (answer, ttlMs) => Effect.asVoid(run("put", redis.run(put, [entryOf(answer.signature), generation], [pack(answer), Math.max(1, Math.round(ttlMs))]))),
+    remove: (signatures) => run("remove", Effect.gen(function*() {
       if (signatures === null) yield* redis.command("INCR", [redis.prefix + generation])
       else if (signatures.length > 0) yield* redis.command("UNLINK", signatures.map((signature) => redis.prefix + entryOf(signature)))
       yield* redis.command("PUBLISH", [redis.prefix + channel, JSON.stringify(signatures)])
-    }).pipe(Effect.mapError(storeError("remove"))),
+    })),
     onRemoved: (listener) => {
       dropped = listener
     }

@@ -2,8 +2,8 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SignInStore } from "#src/features/oauth/ports/SignInStore.ts"
-import { StoreError } from "#actors/ports/StoreError.ts"
-import { RedisStore, type RedisScript, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
+import * as Operation from "#src/platform/redis/operation.ts"
+import { RedisStore, type RedisScript } from "#src/platform/redis/RedisStore.ts"
 
 const add: RedisScript = {
   name: "sign-in-add",
@@ -49,20 +49,18 @@ redis.call('HSET', KEYS[1], 'sealed', ARGV[1], 'turnAt', string.format('%.0f', n
 return 1`
 }
 
-const storeError = (operation: string) => (down: SharedStoreDown): StoreError =>
-  new StoreError({ store: "RedisSignInStore", operation, reason: "unavailable", message: down.message })
+const run = Operation.make("RedisSignInStore")
 
 const keyOf = (id: string): string => `sign-in:${id}`
 const textIn = (reply: unknown): string | null => reply instanceof Uint8Array ? Buffer.from(reply).toString("latin1") : null
 
 export const make = Effect.map(RedisStore, (redis) => {
-  const asking = <A>(operation: string, effect: Effect.Effect<A, SharedStoreDown>) => Effect.mapError(effect, storeError(operation))
   return SignInStore.of({
-    add: (id, sealed, lifeMs, restMs) => Effect.asVoid(asking("add", redis.run(add, [keyOf(id)], [sealed, Math.ceil(lifeMs), restMs]))),
-    find: (id) => Effect.map(asking("find", redis.command("HGET", [redis.prefix + keyOf(id), "sealed"])), textIn),
-    take: (id) => Effect.map(asking("take", redis.run(take, [keyOf(id)], [])), textIn),
-    turn: (id, ms) => Effect.map(asking("turn", redis.run(turn, [keyOf(id)], [ms])), (reply) => Number(reply) === 1),
-    rest: (id, sealed, ms) => Effect.asVoid(asking("rest", redis.run(rest, [keyOf(id)], [sealed, ms])))
+    add: (id, sealed, lifeMs, restMs) => Effect.asVoid(run("add", redis.run(add, [keyOf(id)], [sealed, Math.ceil(lifeMs), restMs]))),
+    find: (id) => Effect.map(run("find", redis.command("HGET", [redis.prefix + keyOf(id), "sealed"])), textIn),
+    take: (id) => Effect.map(run("take", redis.run(take, [keyOf(id)], [])), textIn),
+    turn: (id, ms) => Effect.map(run("turn", redis.run(turn, [keyOf(id)], [ms])), (reply) => Number(reply) === 1),
+    rest: (id, sealed, ms) => Effect.asVoid(run("rest", redis.run(rest, [keyOf(id)], [sealed, ms])))
   })
 })
 

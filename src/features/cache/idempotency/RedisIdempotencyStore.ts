@@ -10,7 +10,8 @@ import { type IdempotencyClaim, IdempotencyStore } from "#src/features/cache/por
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { KeptReplyRecord } from "#schemas/records/CachedAnswer.ts"
 import { pack, unpackUnsafe } from "#src/platform/redis/pack.ts"
-import { RedisStore, type RedisScript, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
+import * as Operation from "#src/platform/redis/operation.ts"
+import { RedisStore, type RedisScript } from "#src/platform/redis/RedisStore.ts"
 
 const claim: RedisScript = {
   name: "idempotency-claim",
@@ -56,8 +57,7 @@ if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end
 return redis.call('UNLINK', KEYS[1])`
 }
 
-const storeError = (operation: string) => (down: SharedStoreDown): StoreError =>
-  new StoreError({ store: "RedisIdempotencyStore", operation, reason: "unavailable", message: down.message })
+const run = Operation.make("RedisIdempotencyStore")
 
 const corrupt = (): StoreError =>
   new StoreError({ store: "RedisIdempotencyStore", operation: "claim", reason: "corrupt", message: "RedisIdempotencyStore.claim: the stored reply cannot be read." })
@@ -88,16 +88,15 @@ const keyOf = (key: string): string => `idempotency:${key}`
 
 export const make = Effect.gen(function*() {
   const redis = yield* RedisStore
-  const asking = <A>(operation: string, effect: Effect.Effect<A, SharedStoreDown>) => Effect.mapError(effect, storeError(operation))
   return IdempotencyStore.of({
     claim: (key, digest, owner, leaseMs) =>
-      Effect.flatMap(asking("claim", redis.run(claim, [keyOf(key)], [digest, owner, leaseMs])), (reply) => {
+      Effect.flatMap(run("claim", redis.run(claim, [keyOf(key)], [digest, owner, leaseMs])), (reply) => {
         const found = Effect.try({ try: () => claimIn(reply), catch: corrupt })
         return Effect.flatMap(found, (one) => one === null ? Effect.fail(corrupt()) : Effect.succeed(one))
       }),
-    renew: (key, owner, leaseMs) => Effect.map(asking("renew", redis.run(renew, [keyOf(key)], [owner, leaseMs])), isOne),
-    finish: (key, owner, reply, windowMs) => Effect.map(asking("finish", redis.run(finish, [keyOf(key)], [owner, pack(reply), windowMs])), isOne),
-    abandon: (key, owner) => Effect.asVoid(asking("abandon", redis.run(abandon, [keyOf(key)], [owner])))
+    renew: (key, owner, leaseMs) => Effect.map(run("renew", redis.run(renew, [keyOf(key)], [owner, leaseMs])), isOne),
+    finish: (key, owner, reply, windowMs) => Effect.map(run("finish", redis.run(finish, [keyOf(key)], [owner, pack(reply), windowMs])), isOne),
+    abandon: (key, owner) => Effect.asVoid(run("abandon", redis.run(abandon, [keyOf(key)], [owner])))
   })
 })
 

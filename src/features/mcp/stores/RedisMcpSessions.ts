@@ -2,9 +2,9 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { StoreError } from "#actors/ports/StoreError.ts"
 import { type McpMessage, McpSession, McpSessions, MESSAGES_MAX, SESSION_MS } from "#src/features/mcp/ports/McpSessions.ts"
-import { RedisStore, type RedisScript, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
+import * as Operation from "#src/platform/redis/operation.ts"
+import { RedisStore, type RedisScript } from "#src/platform/redis/RedisStore.ts"
 import * as Wakers from "#src/platform/structures/wakers.ts"
 
 const BEAT_MS = 15_000
@@ -26,8 +26,7 @@ redis.call('PEXPIRE', KEYS[2], ARGV[1])
 return 1`
 }
 
-const storeError = (operation: string) => (down: SharedStoreDown): StoreError =>
-  new StoreError({ store: "RedisMcpSessions", operation, reason: "unavailable", message: down.message })
+const run = Operation.make("RedisMcpSessions")
 
 const textIn = (reply: unknown): string | null => reply instanceof Uint8Array ? Buffer.from(reply).toString("utf8") : typeof reply === "string" ? reply : null
 const decodeSession = Schema.decodeUnknownOption(Schema.fromJsonString(McpSession))
@@ -59,31 +58,30 @@ export const make = Effect.gen(function*() {
     },
     gap: () => {}
   })
-  const asking = <A>(operation: string, effect: Effect.Effect<A, SharedStoreDown>) => Effect.mapError(effect, storeError(operation))
   const sessionKey = (id: string): string => `mcp:session:${id}`
   const messagesKey = (id: string): string => `mcp:messages:${id}`
   const wake = (id: string) => redis.publish(channel, JSON.stringify({ id }))
   return McpSessions.of({
-    put: (session) => Effect.asVoid(asking("put", redis.command("SET", [redis.prefix + sessionKey(session.id), JSON.stringify(session), "PX", SESSION_MS]))),
-    find: (id) => Effect.map(asking("find", redis.command("GETEX", [redis.prefix + sessionKey(id), "PX", SESSION_MS])), (reply) => {
+    put: (session) => Effect.asVoid(run("put", redis.command("SET", [redis.prefix + sessionKey(session.id), JSON.stringify(session), "PX", SESSION_MS]))),
+    find: (id) => Effect.map(run("find", redis.command("GETEX", [redis.prefix + sessionKey(id), "PX", SESSION_MS])), (reply) => {
       const text = textIn(reply)
       const session = text === null ? null : decodeSession(text)
       return session === null || session._tag === "None" ? null : session.value
     }),
-    remove: (id) => asking("remove", Effect.andThen(redis.command("DEL", [redis.prefix + sessionKey(id), redis.prefix + messagesKey(id)]), wake(id))),
-    append: (id, stream, text) => asking("append", Effect.andThen(
+    remove: (id) => run("remove", Effect.andThen(redis.command("DEL", [redis.prefix + sessionKey(id), redis.prefix + messagesKey(id)]), wake(id))),
+    append: (id, stream, text) => run("append", Effect.andThen(
       redis.run(append, [messagesKey(id), sessionKey(id)], [SESSION_MS, MESSAGES_MAX, stream, text === null ? "0" : "1", text ?? ""]),
       wake(id)
     )),
     behind: (id, place) => Effect.map(
-      asking("behind", redis.command("XRANGE", [redis.prefix + messagesKey(id), place === "" ? "-" : `(${idOf(place)}`, "+", "COUNT", READ_MAX])),
+      run("behind", redis.command("XRANGE", [redis.prefix + messagesKey(id), place === "" ? "-" : `(${idOf(place)}`, "+", "COUNT", READ_MAX])),
       (reply) => Array.isArray(reply) ? reply.map(messageOf).filter((message) => message !== null) : []
     ),
     next: wakers.next,
-    tell: (id, frame) => asking("tell", redis.publish(channel, JSON.stringify({ id, frame }))),
+    tell: (id, frame) => run("tell", redis.publish(channel, JSON.stringify({ id, frame }))),
     hear: (listener) => Effect.sync(() => void listeners.push(listener)),
-    beat: (text) => Effect.asVoid(asking("beat", redis.command("SET", [`${redis.prefix}mcp:beat`, text, "PX", BEAT_MS]))),
-    lastBeat: Effect.map(asking("lastBeat", redis.command("GET", [`${redis.prefix}mcp:beat`])), textIn)
+    beat: (text) => Effect.asVoid(run("beat", redis.command("SET", [`${redis.prefix}mcp:beat`, text, "PX", BEAT_MS]))),
+    lastBeat: Effect.map(run("lastBeat", redis.command("GET", [`${redis.prefix}mcp:beat`])), textIn)
   })
 })
 

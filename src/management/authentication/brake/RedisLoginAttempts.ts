@@ -7,7 +7,7 @@ import * as Redacted from "effect/Redacted"
 import * as LoginBrake from "#actors/access/LoginBrake.ts"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import { type LockedAddress, LoginAttempts } from "./LoginAttempts.ts"
-import { StoreError } from "#actors/ports/StoreError.ts"
+import * as Operation from "#src/platform/redis/operation.ts"
 import { RedisStore, type RedisScript, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
 
 const begin: RedisScript = {
@@ -29,8 +29,7 @@ end
 return {0, 0}`
 }
 
-const storeError = (operation: string) => (down: SharedStoreDown): StoreError =>
-  new StoreError({ store: "RedisLoginAttempts", operation, reason: "unavailable", message: down.message })
+const run = Operation.make("RedisLoginAttempts")
 
 /** An address is personal, and as long as its sender likes: its digest is enough to count by. */
 const keyOf = (address: string): string => `login:${Crypto.hash("sha256", address, "hex")}`
@@ -52,7 +51,6 @@ const contextOf = (key: string): string => `lockedAddress:${key}`
 export const make = Effect.gen(function*() {
   const redis = yield* RedisStore
   const secrets = yield* Secrets
-  const asking = <A>(operation: string, effect: Effect.Effect<A, SharedStoreDown>) => Effect.mapError(effect, storeError(operation))
   const list = redis.prefix + LOCKED
 
   /** The lock holds without it. */
@@ -80,12 +78,12 @@ export const make = Effect.gen(function*() {
       const key = keyOf(address)
       const sealed = secrets.seal(Redacted.make(address.slice(0, ADDRESS_MAX)), contextOf(key))
       return Effect.tap(
-        Effect.map(asking("begin", redis.run(begin, [key], [LoginBrake.ATTEMPTS_MAX, LoginBrake.WINDOW_MS, LoginBrake.LOCK_MS, sealed])), verdictIn),
+        Effect.map(run("begin", redis.run(begin, [key], [LoginBrake.ATTEMPTS_MAX, LoginBrake.WINDOW_MS, LoginBrake.LOCK_MS, sealed])), verdictIn),
         ({ locks }) => locks ? listed(address) : Effect.void
       )
     }),
-    succeeded: (address) => Effect.asVoid(asking("succeeded", redis.command("DEL", [redis.prefix + keyOf(address)]))),
-    locked: asking("locked", Effect.gen(function*() {
+    succeeded: (address) => Effect.asVoid(run("succeeded", redis.command("DEL", [redis.prefix + keyOf(address)]))),
+    locked: run("locked", Effect.gen(function*() {
       const now = yield* Clock.currentTimeMillis
       const reply = yield* redis.command("ZRANGE", [list, `(${now}`, "+inf", "BYSCORE", "WITHSCORES"])
       const flat = Array.isArray(reply) ? reply.map(String) : []
@@ -93,7 +91,7 @@ export const make = Effect.gen(function*() {
       const found = yield* Effect.forEach(keys, read, { concurrency: READ_AT_ONCE })
       return found.filter((one) => one !== null)
     })),
-    unlock: (address) => asking("unlock", Effect.gen(function*() {
+    unlock: (address) => run("unlock", Effect.gen(function*() {
       const key = redis.prefix + keyOf(address)
       if (Number(yield* redis.command("HEXISTS", [key, "locked"])) !== 1) return false
       yield* redis.command("DEL", [key])
