@@ -8,6 +8,7 @@ import * as EnvironmentKeys from "./environmentKeys.ts"
 import * as Http from "./http.ts"
 import { RegisteredKeysGroup } from "./issued/api.ts"
 import * as IssuedHttp from "./issued/http.ts"
+import * as RegisteredKeys from "./issued/RegisteredKeys.ts"
 import * as RepositoryIssues from "./issued/RepositoryIssues.ts"
 import { LocksGroup } from "./locks/api.ts"
 import * as LocksHttp from "./locks/http.ts"
@@ -20,7 +21,7 @@ import * as KeyDevices from "./KeyDevices.ts"
 export const keys = Feature.make({
   name: "keys",
   groups: [KeysGroup, RegisteredKeysGroup, LocksGroup],
-  handlers: Layer.provide(Layer.mergeAll(Http.layer, IssuedHttp.layer, LocksHttp.layer), ManagedKeys.layer),
+  handlers: Layer.provide(Layer.mergeAll(Http.layer, Layer.provide(IssuedHttp.layer, RegisteredKeys.layer), LocksHttp.layer), ManagedKeys.layer),
   stores: PostgresKeyStore.layer,
   migrations: { "11_issuers": version11 },
   acting: [Acting.apiKey],

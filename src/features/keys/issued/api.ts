@@ -40,6 +40,32 @@ export const RegisteredKeyView = Schema.Struct({
 }).annotate({ identifier: "RegisteredKey" })
 export interface RegisteredKeyView extends Schema.Schema.Type<typeof RegisteredKeyView> {}
 
+/** A key that was just issued. */
+const IssuedKey = Schema.Struct({
+  /** The raw value, shown this once. */
+  key: Schema.String,
+  keyId: Schema.String,
+  keyPrefix: Schema.String,
+  name: Schema.String,
+  provider: Schema.String,
+  accountId: Schema.String,
+  expiresAt: Schema.NullOr(Schema.String),
+  createdAt: Schema.String,
+  warning: Schema.String
+})
+export interface IssuedKey extends Schema.Schema.Type<typeof IssuedKey> {}
+
+/** Whether a key could be issued. */
+const IssueVerdict = Schema.Struct({
+  allowed: Schema.Boolean,
+  errorCode: opt(Schema.String),
+  reason: opt(Schema.String),
+  provider: Schema.String,
+  accountId: Schema.String,
+  checkedAt: Schema.String
+})
+export interface IssueVerdict extends Schema.Schema.Type<typeof IssueVerdict> {}
+
 const Revoked = Schema.Struct({ revoked: Schema.Literal(true), keyId: Schema.String })
 const id = { id: Schema.String }
 const path = "/api/v1/registered-keys"
@@ -76,18 +102,7 @@ export const RegisteredKeysGroup = HttpApiGroup.make("registeredKeys").add(
   }).annotate(Access, bearer).annotate(OpenApi.Summary, "Issued keys, newest first; a key sees those that it issued"),
   HttpApiEndpoint.post("issue", path, {
     payload: NewRegisteredKey,
-    success: Schema.Struct({
-      /** The raw value, shown this once. */
-      key: Schema.String,
-      keyId: Schema.String,
-      keyPrefix: Schema.String,
-      name: Schema.String,
-      provider: Schema.String,
-      accountId: Schema.String,
-      expiresAt: Schema.NullOr(Schema.String),
-      createdAt: Schema.String,
-      warning: Schema.String
-    }).pipe(HttpApiSchema.status(201))
+    success: IssuedKey.pipe(HttpApiSchema.status(201))
   }).annotate(Access, bearerWrites).annotate(OpenApi.Summary, "Issue a key; its raw value is shown once"),
   HttpApiEndpoint.get("get", `${path}/:id`, { params: id, success: RegisteredKeyView })
     .annotate(Access, bearer).annotate(OpenApi.Summary, "One issued key without its value"),
@@ -99,14 +114,7 @@ export const RegisteredKeysGroup = HttpApiGroup.make("registeredKeys").add(
   ...limitsOf("account", "/v1/accounts/:id/limits", "an account"),
   HttpApiEndpoint.get("check", "/v1/quotas/check", {
     query: { provider: opt(text(0, 80)), accountId: opt(text(0, 120)) },
-    success: Schema.Struct({
-      allowed: Schema.Boolean,
-      errorCode: opt(Schema.String),
-      reason: opt(Schema.String),
-      provider: Schema.String,
-      accountId: Schema.String,
-      checkedAt: Schema.String
-    })
+    success: IssueVerdict
   }).annotate(Access, bearer).annotate(OpenApi.Summary, "Whether a key could be issued now"),
   HttpApiEndpoint.post("report", "/v1/issues/report", {
     payload: IssueReport,
