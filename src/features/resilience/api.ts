@@ -73,6 +73,7 @@ const concurrency = Schema.Struct({
   semaphores: Schema.Record(Schema.String, Schema.Struct({ running: Schema.Int, queued: Schema.Int, max: Schema.NullOr(Schema.Int) })),
   inFlight: Schema.Struct({ total: Schema.Int, perProvider: Schema.Record(Schema.String, Schema.Int) })
 })
+export interface ConcurrencyView extends Schema.Schema.Type<typeof concurrency> {}
 
 const cooldowns = "/api/resilience/model-cooldowns"
 const atOnce = "/api/admin/concurrency"
