@@ -13,6 +13,7 @@ import { ResilienceControl } from "#src/features/resilience/ports/ResilienceCont
 import * as ResilienceSettings from "#src/features/resilience/ports/resilienceSettings.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
+import { refuseOwned } from "#src/management/ownership/ownership.ts"
 import type { ConcurrencyChange, ConcurrencyView } from "./api.ts"
 
 /** Null = no cap. */
@@ -101,6 +102,7 @@ export const make = Effect.gen(function*() {
   const change = Effect.fn("ConcurrencyCaps.change")(function*(asked: ConcurrencyChange) {
     const { global, issues, perConnection, perProvider } = capsOf(asked)
     if (issues.length > 0) return yield* Effect.fail(Refusal.invalidFields(issues))
+    for (const id of perConnection.keys()) yield* refuseOwned(configuration.current(), "connection", id)
     yield* configuration.commit(Effect.gen(function*() {
       const stored = ResilienceSettings.limitsOf(configuration.current())
       const caps = Object.entries({ ...stored.perProvider, ...perProvider }).filter(([, max]) => max > 0)

@@ -11,6 +11,7 @@ import { type ConcurrencyChange, type LockoutRow, ResilienceGroup } from "./api.
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { knownProvider } from "#src/management/knownProvider.ts"
+import { refuseOwned } from "#src/management/ownership/ownership.ts"
 import { sessionsOf } from "#src/features/sessions/ports/clientSessions.ts"
 import * as Surface from "#src/management/Surface.ts"
 import { capOrNull, ConcurrencyCaps } from "./ConcurrencyCaps.ts"
@@ -86,6 +87,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ResilienceGroup), "resili
   })
 
   const protect = Effect.fn("Resilience.protect")(function*(connectionId: string, enabled: boolean) {
+    yield* refuseOwned(configuration.current(), "connection", connectionId)
     const found = yield* configuration.commit(connections.patch(connectionId, { rateLimitProtection: enabled }))
     if (!found) return yield* Effect.fail(Refusal.notFound("Connection not found"))
     yield* audit.note({ action: "connection.rate_limit_protection", target: connectionId, resourceType: "provider", details: { enabled } })

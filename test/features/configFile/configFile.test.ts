@@ -148,6 +148,8 @@ describe("a gateway with a configuration file", () => {
       ["DELETE", `/api/providers/${String(known["lab-main"])}`],
       ["PUT", `/api/providers/${String(known["lab-main"])}/param-filters`, { block: ["seed"] }],
       ["PUT", `/api/providers/${String(known["lab-main"])}/interception-rules`, {}],
+      ["POST", "/api/rate-limits", { connectionId: known["lab-main"], enabled: true }],
+      ["POST", "/api/admin/concurrency", { limits: [{ scope: "connection", id: known["lab-main"], max: 3 }] }],
       ["PUT", `/api/provider-nodes/${node?.id ?? ""}`, { name: "mine" }], ["DELETE", `/api/provider-nodes/${node?.id ?? ""}`],
       ["PUT", `/api/webhooks/${hook?.id ?? ""}`, { enabled: false }], ["DELETE", `/api/webhooks/${hook?.id ?? ""}`],
       ["PUT", "/api/settings/feature-flags", { key: "ALLOW_API_KEY_REVEAL", value: "false" }], ["PUT", "/api/settings/feature-flags", { key: "ALLOW_API_KEY_REVEAL" }]
