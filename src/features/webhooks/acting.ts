@@ -5,7 +5,7 @@ import type { NewWebhook } from "./api.ts"
 
 const rows: Readonly<Record<keyof NewWebhook, Row>> = {
   ...actIn("src/features/webhooks/wireForms.ts", "url", "kind", "secret", "metadata"),
-  ...actIn("src/features/webhooks/http.ts", "description", "active"),
+  ...actIn("src/features/webhooks/ManagedWebhooks.ts", "description", "active"),
   ...actIn("actors/webhook/NodeWebhooks.ts", "events", "enabled")
 }
 
