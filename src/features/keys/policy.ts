@@ -1,4 +1,5 @@
 /** Checks a key's policy against the rules that a schema cannot express. Pure. */
+import { isTimeZone } from "#schemas/timeZone.ts"
 import type { PolicyInput } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { FieldIssue } from "#schemas/api/Refusal.ts"
@@ -8,15 +9,6 @@ import * as IpRange from "#actors/keys/ipRange.ts"
 
 /** Every key may read its own usage unless the operator takes that away. */
 export const DEFAULT_SCOPE = "self:usage"
-
-const isTimeZone = (zone: string): boolean => {
-  try {
-    new Intl.DateTimeFormat("en-US", { timeZone: zone })
-    return true
-  } catch {
-    return false
-  }
-}
 
 const normalized = (input: PolicyInput): PolicyInput => ({
   ...input,

@@ -1,5 +1,6 @@
 /** A provider node as it is made, changed and shown. Pure. */
 import type { Snapshot } from "#actors/ports/Configuration.ts"
+import { isTimeZone } from "#schemas/timeZone.ts"
 import type { NewNode, NodeChange, NodeView } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { FieldIssue } from "#schemas/api/Refusal.ts"
@@ -61,15 +62,6 @@ const iconIssue = (icon: string | null): string | null => {
     return match !== null && ((match[1] as string).length * 3) / 4 <= ICON_DATA_MAX ? null : "Expected a base64 image of at most 256 KiB"
   }
   return /^https?:\/\/\S+$/i.test(icon) && icon.length <= ICON_URL_MAX ? null : "Expected an http(s) URL or a data:image URL"
-}
-
-const isTimeZone = (zone: string): boolean => {
-  try {
-    new Intl.DateTimeFormat("en-US", { timeZone: zone })
-    return true
-  } catch {
-    return false
-  }
 }
 
 const issuesOf = (node: ProviderNode): ReadonlyArray<FieldIssue> => {

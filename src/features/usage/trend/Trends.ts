@@ -7,6 +7,7 @@ import * as Exit from "effect/Exit"
 import type { Configuration } from "#actors/ports/Configuration.ts"
 import type { UsageStore } from "#actors/ports/UsageStore.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
+import { isTimeZone } from "#schemas/timeZone.ts"
 import { knownProvider } from "#src/management/knownProvider.ts"
 import type { Trend } from "#src/features/usage/api.ts"
 import { noSlice } from "#src/features/usage/statistics.ts"
@@ -31,7 +32,7 @@ const asking = (store: UsageStore["Service"], configuration: Configuration["Serv
   const until = to === undefined ? (yield* Clock.currentTimeMillis) + 1 : Date.parse(to)
   const since = from === undefined ? until - DEFAULT_MS : Date.parse(from)
   if (!(since < until)) return yield* Effect.fail(Refusal.badRequest("from must be before to"))
-  if (!Buckets.isZone(zone)) return yield* Effect.fail(Refusal.badRequest(`zone ${zone} is not an IANA time zone, such as Europe/Berlin`))
+  if (!isTimeZone(zone)) return yield* Effect.fail(Refusal.badRequest(`zone ${zone} is not an IANA time zone, such as Europe/Berlin`))
   const bounds = Buckets.boundsOf(since, until, bucket, zone)
   if (bounds === null) return yield* Effect.fail(Refusal.badRequest(`More than ${Buckets.MOST} buckets: choose a longer bucket than ${bucket}, or a shorter time`))
   const target = {

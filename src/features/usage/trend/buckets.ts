@@ -14,15 +14,6 @@ const least: Readonly<Record<Unit, number>> = { minute: MINUTE_MS, hour: HOUR_MS
 /** 1970-01-05 was a Monday. */
 const MONDAY_MS = 4 * DAY_MS
 
-export const isZone = (zone: string): boolean => {
-  try {
-    new Intl.DateTimeFormat("en-US", { timeZone: zone })
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** What a clock of the zone shows, as if it stood in UTC: ms since the epoch. */
 const wallOf = (zone: string): (at: number) => number => {
   if (zone === "UTC") return (at) => at
