@@ -45,10 +45,27 @@ export interface Format {
 /** Values inside each other that are read; deeper ones are refused. */
 export const DEPTH_MAX = 64
 
-export const lineOf = (text: string, at: number): number => {
+const lineOf = (text: string, at: number): number => {
   let line = 1
   for (let i = text.indexOf("\n"); i !== -1 && i < at; i = text.indexOf("\n", i + 1)) line++
   return line
+}
+
+/** Reads a text from its beginning on, behind a mark of its encoding. */
+export abstract class TextReader {
+  at: number
+  readonly comments: Array<Range> = []
+  protected readonly text: string
+  protected abstract readonly language: string
+
+  constructor(text: string) {
+    this.text = text
+    this.at = text.startsWith("\uFEFF") ? 1 : 0
+  }
+
+  refuse(what: string): never {
+    throw new Unkept({ message: `line ${lineOf(this.text, this.at)} is no ${this.language}: ${what}` })
+  }
 }
 
 export const nameOf = (path: Path): string => path.join(".")

@@ -1,6 +1,6 @@
 /** JSON with comments and trailing commas, as the settings of editors and agents are written. */
 import type * as Schema from "effect/Schema"
-import { breakOf, type Change, type Contents, DEPTH_MAX, type Format, type Leaf, lineOf, nameOf, type Path, type Range, spliced, Unkept } from "./Document.ts"
+import { breakOf, type Change, type Contents, DEPTH_MAX, type Format, type Leaf, nameOf, type Path, type Range, spliced, TextReader, Unkept } from "./Document.ts"
 
 interface Member {
   /** Null in a list. */
@@ -22,19 +22,8 @@ interface Node extends Range {
 
 const bare = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 
-class Reader {
-  at: number
-  readonly comments: Array<Range> = []
-  private readonly text: string
-
-  constructor(text: string) {
-    this.text = text
-    this.at = text.startsWith("\uFEFF") ? 1 : 0
-  }
-
-  refuse(what: string): never {
-    throw new Unkept({ message: `line ${lineOf(this.text, this.at)} is no JSON: ${what}` })
-  }
+class Reader extends TextReader {
+  protected readonly language = "JSON"
 
   /** Skips what stands between tokens; answers where the last comment of it ends, or `before`. */
   gap(before: number): number {

@@ -1,5 +1,5 @@
 /** TOML 1.0: tables, dotted and quoted keys, strings of all kinds, lists over several lines, inline tables. */
-import { breakOf, type Change, type Contents, DEPTH_MAX, type Format, type Leaf, lineOf, nameOf, type Path, type Range, spliced, Unkept } from "./Document.ts"
+import { breakOf, type Change, type Contents, DEPTH_MAX, type Format, type Leaf, nameOf, type Path, type Range, spliced, TextReader, Unkept } from "./Document.ts"
 
 interface Entry {
   /** From the root of the document. */
@@ -31,19 +31,8 @@ const bareKey = /[A-Za-z0-9_-]+/y
 const bareValue = /(?:\d{4}-\d\d-\d\d \d\d:\d\d[^\s,\]}#]*)|[A-Za-z0-9+_.:-]+/y
 const escapes: Readonly<Record<string, string>> = { b: "\b", t: "\t", n: "\n", f: "\f", r: "\r", e: "\u001B", "\"": "\"", "\\": "\\" }
 
-class Reader {
-  at: number
-  readonly comments: Array<Range> = []
-  private readonly text: string
-
-  constructor(text: string) {
-    this.text = text
-    this.at = text.startsWith("\uFEFF") ? 1 : 0
-  }
-
-  refuse(what: string): never {
-    throw new Unkept({ message: `line ${lineOf(this.text, this.at)} is no TOML: ${what}` })
-  }
+class Reader extends TextReader {
+  protected readonly language = "TOML"
 
   get atEnd(): boolean {
     return this.at >= this.text.length
