@@ -54,6 +54,17 @@ describe("the house", () => {
     expect([...Object.keys(rooms), ...assemblies].filter((room) => !files.some((file) => isIn(file, room)))).toEqual([])
   })
 
+  it("has every room on the map, with the first sentence of a feature", () => {
+    const map = fs.readFileSync(path.join(root, "docs/contributing/map.md"), "utf8")
+    const lines = new Map([...map.matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)].map(([, room = "", holds = ""]) => [room, holds]))
+    const below = (folder: string): ReadonlyArray<string> => foldersOf(folder).filter((inner) => path.posix.dirname(inner) === folder)
+    const divided = ["src/platform", "src/inference", "src/management", "src/features"]
+    const all = [...["schemas", "actors", ...divided].flatMap(below), ...below("src").filter((room) => !divided.includes(room))]
+    expect([...lines.keys()].toSorted()).toEqual(all.toSorted())
+    const features = files.filter((file) => /^src\/features\/[^/]+\/feature\.ts$/.test(file))
+    expect(features.filter((file) => !fs.readFileSync(path.join(root, file), "utf8").startsWith(`/** ${lines.get(path.posix.dirname(file))} */\n`))).toEqual([])
+  })
+
   it("keeps at most 15 files in a folder", () => {
     expect(folders.filter((folder) => folder !== "src" && filesIn(folder).length > 15).map((folder) => `${folder}: ${filesIn(folder).length}`)).toEqual([])
   })
