@@ -34,9 +34,9 @@ export const make = Effect.fnUntraced(function*({ lookUpMs }: Options) {
     const began = yield* Clock.currentTimeMillis
     yield* ledger.flush(flushMs)
     if ((yield* Clock.currentTimeMillis) - began < flushMs) return
-    return yield* Effect.fail(new StoreError({
+    return yield* new StoreError({
       store: "LimitLedger", operation: "flush", reason: "unavailable", message: `LimitLedger.flush: settled rows did not reach the record store within ${flushMs} ms.`
-    }))
+    })
   })
 
   const requests = Effect.fnUntraced(function*(apiKeyId: string, windowMs: number) {

@@ -16,6 +16,7 @@ import { SchemaCheck } from "./SchemaCheck.ts"
 const STATEMENT_MS = 600_000
 const SCRATCH = "gateway_schema_check"
 
+/** No failure: it ends the transaction with what was made, and takes the schema away again. */
 class Made {
   readonly _tag = "Made"
   readonly parts: ReadonlyArray<Part>
@@ -67,7 +68,6 @@ const make = Effect.gen(function*() {
     yield* sql.unsafe(`CREATE SCHEMA ${SCRATCH}`)
     yield* sql.unsafe(`SELECT set_config('search_path', '${SCRATCH}', true)`)
     yield* build
-    // The failure takes the schema away again.
     return yield* Effect.fail(new Made(yield* partsOf(SCRATCH)))
   })).pipe(
     Effect.provideService(SqlClient.SqlClient, sql),

@@ -113,7 +113,7 @@ export const make = Effect.gen(function*() {
     if (failures.length > 0 && occasion === "schedule") {
       yield* Effect.flatMap(turn(subject), ({ failures: before }) => putTurn(subject, { at: now, failures: before + 1, error: failures.join("; ") }))
     }
-    if (found.length === 0) return yield* Effect.fail(new SyncFailure({ message: failures.join("; ") }))
+    if (found.length === 0) return yield* new SyncFailure({ message: failures.join("; ") })
     let changed = false
     if (occasion !== "trial") {
       // One transaction: the entries and their revision stand or fall together.
