@@ -27,11 +27,11 @@ export interface Backoff {
 }
 
 /** For what requests wait for. */
-export const QUICK: Backoff = { firstMs: 100, mostMs: 5_000 }
+const QUICK: Backoff = { firstMs: 100, mostMs: 5_000 }
 /** For what catches up at its next round. */
 export const STEADY: Backoff = { firstMs: 1_000, mostMs: 60_000 }
 /** For processes: what kills one at once must not keep the machine busy. */
-export const PROCESS: Backoff = { firstMs: 100, mostMs: 10_000 }
+const PROCESS: Backoff = { firstMs: 100, mostMs: 10_000 }
 /** A round that lasted this long, ms, counts as healthy: the count of defects starts again at one. */
 export const WELL_AFTER_MS = 60_000
 /** Defects of ticks may come many times a second: one is logged per this interval, ms; all are counted. */

@@ -4,9 +4,9 @@
  */
 
 /** Set aside after its first failure, ms. */
-export const FIRST_MS = 30_000
+const FIRST_MS = 30_000
 /** Longest time aside, ms. A proxy that has been back for as long begins at the first time again. */
-export const MOST_MS = 1_800_000
+const MOST_MS = 1_800_000
 
 export interface Aside {
   /** In a row. A failure of a call that was under way when it was set aside does not count. */

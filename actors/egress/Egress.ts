@@ -47,7 +47,7 @@ const none = Redacted.make("")
 const noCombos: ReadonlyArray<string> = []
 
 /** Proxies that a call is offered at most, the first of their order: more would make no difference to a call. */
-export const AMONG_MAX = 64
+const AMONG_MAX = 64
 
 /** Null where no proxy may be used: nothing is chosen, and the call goes direct. */
 const chosen = (proxies: Iterable<OutboundProxy>): Way | null => {

@@ -22,8 +22,8 @@ import type {
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 
 /** Bounds of GATEWAY_EXCLUSIVE_LEASE_TTL_MS. */
-export const shortestTtlMs = 1_000
-export const longestTtlMs = 1_800_000
+const shortestTtlMs = 1_000
+const longestTtlMs = 1_800_000
 /** Interval of the sweep that removes expired leases and checks the others, ms. */
 const sweepMs = 30_000
 /** Generations drawn for one request at most: each draw after the first follows another acquisition of the same owner. */

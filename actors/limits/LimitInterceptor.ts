@@ -31,7 +31,7 @@ export interface LimitServices {
 }
 
 /** The answer that is reserved for: the client's cap, the model's, or twice the longest of late. */
-export const answerTokens = (cap: number | null, modelMax: number | null, largestLately: number): number =>
+const answerTokens = (cap: number | null, modelMax: number | null, largestLately: number): number =>
   Math.min(cap ?? Number.POSITIVE_INFINITY, modelMax ?? Number.POSITIVE_INFINITY, Math.max(usualAnswerTokens, 2 * largestLately))
 
 /** What one wire call reserved. */

@@ -18,7 +18,7 @@ export type GoneCode = "client_closed_request" | "slow_reader_timeout"
 export const elapsed = (from: number, to: number): number => Math.round(to - from)
 
 /** The model did work for this attempt, so it has tokens even when the upstream counted none. */
-export const ranModel = (end: AttemptEnd): boolean => end.usage !== null || end.committed || end.answer !== null || end.rejected
+const ranModel = (end: AttemptEnd): boolean => end.usage !== null || end.committed || end.answer !== null || end.rejected
 
 const noUsage: Usage = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, reasoning: 0 }
 

@@ -35,7 +35,7 @@ export type LockoutEvent =
 export type LockoutStep = readonly [pauseMs: number, state: State | null, intents: readonly []]
 
 /** Lockout of a model that the upstream does not know (404), ms. */
-export const unknownModelMs = 120_000
+const unknownModelMs = 120_000
 
 const none: readonly [] = []
 

@@ -64,7 +64,7 @@ export const fresh: State = { failures: 0, only: null, others: 0, openUntil: nul
 /** A probe without a result for this long counts as lost and another may start, so that no breaker stays open forever (ms). */
 export const probeLeaseMs = 600_000
 /** Retry hint while a probe runs: its end is not known (ms). */
-export const probingRetryMs = 1_000
+const probingRetryMs = 1_000
 
 const none: ReadonlyArray<BreakerIntent> = []
 const noted: BreakerReply = { _tag: "Noted" }

@@ -26,7 +26,7 @@ export const dayMs = 86_400_000
 /** Length of the stretches in which a day is counted, ms. */
 export const daySlotMs = Rolling.slotOf(dayMs)
 /** Tokens of a call while none was settled. */
-export const usualTokens = 1_000
+const usualTokens = 1_000
 /** How fast the mean forgets: the part of it that a new call is. */
 const weight = 0.2
 

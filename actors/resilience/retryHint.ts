@@ -52,7 +52,7 @@ const maxBodyLength = 16_384
 const clamp = (ms: number): number => Math.min(Math.max(Math.ceil(ms), 0), maxHintMs)
 
 /** `1h2m3.5s`, `250ms`, `6m0s`, `2 hours 5 min`: ms, or null when the text is no duration. */
-export const parseDuration = (text: string): number | null => {
+const parseDuration = (text: string): number | null => {
   const pattern = /(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?![a-z])/giy
   const plain = text.trim()
   let total = 0

@@ -39,7 +39,7 @@ export const after = (kind: WebhookKind, attempt: number, { blocked, error, stat
 }
 
 /** The record of one attempt; chat tools leave no snapshot. */
-export const deliveryOf = (
+const deliveryOf = (
   webhook: Webhook,
   event: { readonly type: string; readonly body: string },
   answered: Answered,

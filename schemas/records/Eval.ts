@@ -4,13 +4,13 @@ import * as Schema from "effect/Schema"
 const text = (minimum: number, maximum: number) => Schema.String.check(Schema.isBetweenLength(minimum, maximum))
 const count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
-export const EvalMessage = Schema.Struct({ role: text(1, 50), content: text(0, 20_000) })
+const EvalMessage = Schema.Struct({ role: text(1, 50), content: text(0, 20_000) })
 
 /** `contains` ignores case, `exact` ignores white space around the answer, `regex` is matched in linear time, anywhere in it. */
 export const EvalExpectation = Schema.Struct({ strategy: Schema.Literals(["contains", "exact", "regex"]), value: text(1, 20_000) })
 export interface EvalExpectation extends Schema.Schema.Type<typeof EvalExpectation> {}
 
-export const EvalInput = Schema.Struct({
+const EvalInput = Schema.Struct({
   messages: Schema.Array(EvalMessage).check(Schema.isMinLength(1), Schema.isMaxLength(32)),
   max_tokens: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 8_192 })))
 })

@@ -38,7 +38,7 @@ export const FilePart = Schema.Struct({
 })
 export const RefusalPart = Schema.Struct({ type: Schema.Literal("refusal"), refusal: Schema.String })
 /** One vendor's way to write reasoning inside the content. */
-export const ThinkingPart = Schema.Struct({
+const ThinkingPart = Schema.Struct({
   type: Schema.Literal("thinking"),
   thinking: Schema.Union([Schema.String, Schema.Array(Schema.Struct({ type: Schema.String, text: said(Schema.String) }))])
 })
@@ -126,7 +126,7 @@ export type Tool = typeof Tool.Type
 export const isKnownTool = (tool: Tool): tool is typeof KnownTool.Type => toolTypes.includes(tool.type)
 
 const Named = Schema.Struct({ name: Schema.NonEmptyString })
-export const AllowedTool = Schema.Struct({ type: Schema.String, function: said(Named), custom: said(Named) })
+const AllowedTool = Schema.Struct({ type: Schema.String, function: said(Named), custom: said(Named) })
 export const ToolChoice = Schema.Union([
   Schema.Literals(["none", "auto", "required", "any"]),
   Schema.Struct({ type: Schema.Literal("function"), function: Named }),
@@ -162,7 +162,7 @@ export const Effort = Schema.String
 const Tokens = Schema.Int.check(Schema.makeFilter((n: number) => n >= 1 || n === -1 ? undefined : "must be at least 1"))
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
-export const StreamOptions = Schema.Struct({ include_usage: said(Schema.Boolean) })
+const StreamOptions = Schema.Struct({ include_usage: said(Schema.Boolean) })
 
 export const Request = Schema.Struct({
   model: Schema.NonEmptyString,

@@ -32,12 +32,12 @@ export const FunctionCall = Schema.Struct({
 })
 
 /** A medium inside a tool's result. */
-export const FunctionResponsePart = Schema.Struct({
+const FunctionResponsePart = Schema.Struct({
   inlineData: optional(Blob),
   fileData: optional(FileData)
 })
 
-export const FunctionResponse = Schema.Struct({
+const FunctionResponse = Schema.Struct({
   id: optional(Schema.String),
   name: Schema.NonEmptyString,
   response: optional(JsonObject),
@@ -62,11 +62,11 @@ export const Content = Schema.Struct({
 export interface Content extends Schema.Schema.Type<typeof Content> {}
 
 /** System text; its role says nothing, and the vendor ignores it. */
-export const SystemInstruction = Schema.Struct({
+const SystemInstruction = Schema.Struct({
   parts: Schema.Array(Schema.Struct({ text: Schema.String })).check(atLeastOne)
 })
 
-export const FunctionDeclaration = Schema.Struct({
+const FunctionDeclaration = Schema.Struct({
   name: Schema.NonEmptyString,
   description: optional(Schema.String),
   /** OpenAPI 3.0 subset; its types are written in capitals. */
@@ -79,16 +79,16 @@ export const Tool = Schema.Struct({
   functionDeclarations: optional(Schema.Array(FunctionDeclaration))
 })
 
-export const FunctionCallingConfig = Schema.Struct({
+const FunctionCallingConfig = Schema.Struct({
   mode: optional(Schema.Literals(["MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED"])),
   allowedFunctionNames: optional(Schema.Array(Schema.String))
 })
 
-export const ToolConfig = Schema.Struct({
+const ToolConfig = Schema.Struct({
   functionCallingConfig: optional(FunctionCallingConfig)
 })
 
-export const ThinkingConfig = Schema.Struct({
+const ThinkingConfig = Schema.Struct({
   includeThoughts: optional(Schema.Boolean),
   /** Tokens; 0 switches thinking off, -1 lets the model decide. */
   thinkingBudget: optional(Int),

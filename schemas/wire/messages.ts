@@ -61,10 +61,10 @@ export const SearchResultBlock = Schema.Struct({
 })
 export interface SearchResultBlock extends Schema.Schema.Type<typeof SearchResultBlock> {}
 
-export const ThinkingBlock = Schema.Struct({ type: Schema.Literal("thinking"), thinking: Schema.String, signature: maybe(Schema.String) })
-export const RedactedThinkingBlock = Schema.Struct({ type: Schema.Literal("redacted_thinking"), data: Schema.String })
+const ThinkingBlock = Schema.Struct({ type: Schema.Literal("thinking"), thinking: Schema.String, signature: maybe(Schema.String) })
+const RedactedThinkingBlock = Schema.Struct({ type: Schema.Literal("redacted_thinking"), data: Schema.String })
 
-export const ToolUseBlock = Schema.Struct({
+const ToolUseBlock = Schema.Struct({
   type: Schema.Literal("tool_use"),
   id: Schema.NonEmptyString,
   name: Schema.NonEmptyString,
@@ -73,7 +73,7 @@ export const ToolUseBlock = Schema.Struct({
 })
 
 const resultTypes = ["text", "image", "document", "search_result"] as const
-export const OtherResultBlock = otherThan(resultTypes)
+const OtherResultBlock = otherThan(resultTypes)
 export const ResultBlock = Schema.Union([TextBlock, ImageBlock, DocumentBlock, SearchResultBlock])
 export type ResultBlock = typeof ResultBlock.Type
 
@@ -127,7 +127,7 @@ export const ToolChoice = Schema.Union([
 export type ToolChoice = typeof ToolChoice.Type
 
 const Display = maybe(Schema.String)
-export const OtherThinking = otherThan(["enabled", "adaptive", "disabled"])
+const OtherThinking = otherThan(["enabled", "adaptive", "disabled"])
 export const KnownThinking = Schema.Union([
   Schema.Struct({ type: Schema.Literal("enabled"), budget_tokens: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)), display: Display }),
   Schema.Struct({ type: Schema.Literal("adaptive"), display: Display }),
@@ -139,7 +139,7 @@ export type Thinking = typeof Thinking.Type
 
 const JsonSchemaFormat = Schema.Struct({ type: Schema.Literal("json_schema"), schema: Json })
 
-export const OutputConfig = Schema.Struct({
+const OutputConfig = Schema.Struct({
   effort: maybe(Schema.String),
   format: maybe(JsonSchemaFormat)
 })

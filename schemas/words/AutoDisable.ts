@@ -12,7 +12,7 @@ export interface AutoDisableSettings extends Schema.Schema.Type<typeof AutoDisab
 /** Its name among the settings. */
 export const settingKey = "autoDisableAccounts"
 
-export const autoDisableDefaults: AutoDisableSettings = { enabled: false, threshold: 3 }
+const autoDisableDefaults: AutoDisableSettings = { enabled: false, threshold: 3 }
 
 const isWhole = Schema.is(AutoDisableSettings)
 

@@ -57,7 +57,7 @@ export interface PayloadRules extends Schema.Schema.Type<typeof PayloadRules> {}
 /** Under this name among the settings. */
 export const settingKey = "payloadRules"
 
-export const payloadRulesDefaults: PayloadRules = { default: [], override: [], filter: [], defaultRaw: [] }
+const payloadRulesDefaults: PayloadRules = { default: [], override: [], filter: [], defaultRaw: [] }
 
 const isRules = Schema.is(PayloadRules)
 

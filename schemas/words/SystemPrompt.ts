@@ -20,7 +20,7 @@ export interface SystemPromptSettings extends Schema.Schema.Type<typeof SystemPr
 /** Under this name among the settings. */
 export const settingKey = "systemPrompt"
 
-export const systemPromptDefaults: SystemPromptSettings = { enabled: false, prompt: "", prefixPrompt: "", suffixPrompt: "" }
+const systemPromptDefaults: SystemPromptSettings = { enabled: false, prompt: "", prefixPrompt: "", suffixPrompt: "" }
 
 /** The effective settings; a member that is no longer allowed has its default. */
 export const systemPromptOf = (settings: ReadonlyMap<string, unknown>): SystemPromptSettings => {

@@ -44,7 +44,7 @@ export const taskRoutingDefaults: TaskRoutingSettings = {
   enabled: false, appliesTo: "automatic", detectionEnabled: true,
   taskModelMap: { coding: "", creative: "", analysis: "", vision: "", summarization: "", background: "", chat: "" }
 }
-export const backgroundDegradationDefaults: BackgroundDegradationSettings = { enabled: false, degradationMap: {}, detectionPatterns: [] }
+const backgroundDegradationDefaults: BackgroundDegradationSettings = { enabled: false, degradationMap: {}, detectionPatterns: [] }
 
 const read = <A extends object>(key: string, isWhole: (value: unknown) => value is A, defaults: A) => (settings: ReadonlyMap<string, unknown>): A => {
   const stored = settings.get(key)

@@ -21,7 +21,7 @@ export interface ThinkingBudgetSettings extends Schema.Schema.Type<typeof Thinki
 /** Under this name among the settings. */
 export const settingKey = "thinkingBudget"
 
-export const thinkingBudgetDefaults: ThinkingBudgetSettings = {
+const thinkingBudgetDefaults: ThinkingBudgetSettings = {
   mode: "passthrough", customBudget: 10_240, effortLevel: "medium", baseBudget: null, complexityMultiplier: 1
 }
 

@@ -10,7 +10,7 @@ import { type Language, packOf, type Rule } from "./packs/index.ts"
 import * as Validation from "./validation.ts"
 
 /** Characters; a longer text is no message but material. */
-export const LONGEST_TEXT = 65_536
+const LONGEST_TEXT = 65_536
 /** A text that still changes after so many rounds is left alone. */
 const mostRounds = 6
 /** Characters of a line that preservePatterns are asked about. */

@@ -62,7 +62,7 @@ export const askedBy = (
   client: { readonly header: (lowerCaseName: string) => string | undefined }, key: Pick<ApiKey, "policy"> | null, bytes: number, comboId: string | null, comboMode: Mode | null
 ): Asked => ({ header: client.header("x-gateway-compression"), allowed: key === null || key.policy.compressionEnabled, comboId, comboMode, bytes })
 
-export const offHeader = "off; source=off"
+const offHeader = "off; source=off"
 const nothing: Choice = { plan: null, terse: null, clears: false }
 const off: Decision = { ...nothing, header: offHeader }
 

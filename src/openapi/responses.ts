@@ -18,7 +18,7 @@ const shared = {
 } as const
 type Status = keyof typeof shared
 
-export const sharedResponses: JsonObject = {
+const sharedResponses: JsonObject = {
   BadRequest: error("The body, the query or a rule of this endpoint was not met; `details` names the fields."),
   Unauthorized: error("No credential came with the call, or it is not accepted here."),
   Forbidden: error("The credential does not allow this call, or a browser sent it from another origin (AUTH_CSRF)."),

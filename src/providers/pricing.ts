@@ -96,7 +96,7 @@ const exact = (view: PricingView, provider: string, model: string): Price | null
 }
 
 /** Removes what stands before the last slash, and a trailing date (`-20250929`, `-2025-08-07`, `@20250929`). */
-export const normalizedModel = (model: string): string =>
+const normalizedModel = (model: string): string =>
   model.slice(model.lastIndexOf("/") + 1).replace(/[-@](\d{8}|\d{4}-\d{2}-\d{2})$/, "")
 
 /** The price of a model, else of its normalized name with the same provider, else null. */

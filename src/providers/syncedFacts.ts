@@ -17,7 +17,7 @@ const capabilitiesOf = (model: Model, facts: ModelFacts): ReadonlyArray<Capabili
 }
 
 /** A model with the facts over its own. */
-export const withFacts = (model: Model, facts: ModelFacts): Model => {
+const withFacts = (model: Model, facts: ModelFacts): Model => {
   const { structuredOutput: _schemas, tools: _tools, vision: _vision, ...rest } = facts
   const saysCapabilities = told.some((name) => facts[name] !== undefined)
   return { ...model, ...rest, ...(saysCapabilities ? { capabilities: capabilitiesOf(model, facts) } : {}) }

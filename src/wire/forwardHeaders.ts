@@ -53,7 +53,7 @@ const responsePrefixes: ReadonlyArray<string> = ["x-ratelimit-", "anthropic-rate
 
 /** The upstream's own request ids; the first of them is also sent as `upstreamIdHeader`, one name for all vendors. */
 const upstreamIds: ReadonlySet<string> = new Set(["x-request-id", "request-id", "x-goog-request-id", "x-amzn-requestid"])
-export const upstreamIdHeader = "x-upstream-request-id"
+const upstreamIdHeader = "x-upstream-request-id"
 
 /** Longest value that crosses, in characters. */
 const maxValueLength = 8_192
@@ -75,7 +75,7 @@ export const safeValue = (value: string): string | null =>
   value.length <= maxValueLength && isValueText(value) ? value.trim() : null
 
 /** True for a lower-case header name that may be written on the wire. */
-export const isSafeName = (name: string): boolean => nameToken.test(name)
+const isSafeName = (name: string): boolean => nameToken.test(name)
 
 /** Names whose decision is kept: few names come again and again, and a client may send any. */
 const rememberedNames = 256

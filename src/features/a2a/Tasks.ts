@@ -31,7 +31,7 @@ export const LOST_MS = 20_000
 /** Tasks of one owner that have not ended. */
 export const MOST_OF_ONE = 32
 /** Tasks that one process works on. */
-export const MOST_HERE = 1_000
+const MOST_HERE = 1_000
 /** How soon a reader on another node sees a checkpoint, and looks whether it is wanted still, ms. */
 const LOOK_MS = 500
 /** Ended tasks whose content is in no store, and which are kept in memory for their readers. */

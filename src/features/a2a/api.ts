@@ -11,7 +11,7 @@ const Skill = Schema.Struct({
   id: Schema.String, name: Schema.String, description: Schema.String, tags: Schema.Array(Schema.String), examples: Schema.Array(Schema.String)
 })
 
-export const A2aStatus = Schema.Struct({
+const A2aStatus = Schema.Struct({
   status: Schema.Literals(["ok", "disabled"]),
   online: Schema.Boolean,
   enabled: Schema.Boolean,
@@ -26,7 +26,7 @@ export const A2aStatus = Schema.Struct({
 const whole = (least: number, most: number) => Schema.optionalKey(Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: least, maximum: most })))
 
 /** Most tasks of a page. */
-export const MOST_LISTED = 200
+const MOST_LISTED = 200
 
 /** Frames, streams and cards are the protocol's own. */
 const Frames = Schema.Unknown

@@ -21,7 +21,7 @@ export type NewAgentSkill = typeof NewAgentSkill.Type
 export const AgentSkillChange = Schema.Struct({ ...fields, name: opt(name), description: opt(fields.description), prompt: opt(fields.prompt) })
 export type AgentSkillChange = typeof AgentSkillChange.Type
 
-export const Category = Schema.Literals(["api", "cli", "own"])
+const Category = Schema.Literals(["api", "cli", "own"])
 
 export const AgentSkillView = Schema.Struct({
   id: Schema.String,

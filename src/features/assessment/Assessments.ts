@@ -21,7 +21,7 @@ import * as Standing from "./standing.ts"
 
 const kind = "assessment"
 /** Models that one run may ask. */
-export const modelsMost = 500
+const modelsMost = 500
 /** Models that are asked at once. */
 const parallel = 4
 /** ms for one probe. */

@@ -2,8 +2,8 @@
 import type { Assessment, ProbeOutcome } from "./Assessment.ts"
 
 /** Failures in a row that break a model, and passes in a row that restore it. */
-export const breaksAfter = 3
-export const restoresAfter = 2
+const breaksAfter = 3
+const restoresAfter = 2
 
 export type Standing = Pick<Assessment, "status" | "passes" | "failures">
 

@@ -7,7 +7,7 @@ import { Success, text } from "#schemas/api/fields.ts"
 import { PASSWORD_MAXIMUM, PASSWORD_MINIMUM } from "#schemas/passwordLength.ts"
 import { PasswordChange } from "#src/management/authentication/passwordChange.ts"
 
-export const LoginState = Schema.Struct({
+const LoginState = Schema.Struct({
   requireLogin: Schema.Boolean,
   hasPassword: Schema.Boolean,
   setupComplete: Schema.Boolean

@@ -32,7 +32,7 @@ const archive = {
 const path = "/api/db-backups"
 const Bytes = Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: "application/octet-stream" }))
 
-export const StorageView = Schema.Struct({
+const StorageView = Schema.Struct({
   driver: Schema.Literals(["pglite", "postgres"]),
   /** Directory of the embedded database; null with a Postgres server. */
   dbPath: Schema.NullOr(Schema.String),

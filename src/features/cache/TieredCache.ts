@@ -39,7 +39,7 @@ const batchSize = 100
 /** Between two sweeps of the durable tier, ms. */
 const sweepEveryMs = 60_000
 /** Answers that the durable tier keeps. */
-export const maxStored = 10_000
+const maxStored = 10_000
 
 const numberIn = (settings: Snapshot["settings"], name: string, otherwise: number): number => {
   const value = settings.get(name)

@@ -45,7 +45,7 @@ export interface Options {
 /** Longest wait for an equal request, ms; then the request is called on its own. */
 export const maxWaitMs = 30_000
 /** A stream waits only this long for an equal answer, ms: its client wants the first content soon. */
-export const maxStreamWaitMs = 1_000
+const maxStreamWaitMs = 1_000
 const noBytes = Buffer.alloc(0)
 /** Bytes of a streamed answer that is read for the cache: many times those of the whole answer that is kept of it. */
 const maxStreamBytes = 4 * 1024 * 1024

@@ -10,7 +10,7 @@ import * as Programs from "./programs.ts"
 import { tools } from "./tools.ts"
 
 /** How long what was found is shown without looking again, ms. */
-export const CACHE_MS = 60_000
+const CACHE_MS = 60_000
 /** Programs that are asked at once. */
 const AT_ONCE = 8
 

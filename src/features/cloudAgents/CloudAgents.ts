@@ -17,7 +17,7 @@ import { type AgentId, type CloudTask, isOver, type TaskActivity, type TaskStatu
 import { CloudTaskStore } from "./ports/CloudTaskStore.ts"
 
 /** Tasks that are kept; the oldest finished ones go first. */
-export const TASKS_MAX = 1_000
+const TASKS_MAX = 1_000
 /** A task without an id of its agent after this time, ms, lost its gateway while it was given. */
 const GIVEN_MS = 120_000
 

@@ -14,9 +14,9 @@ const { apiKey: _a, name: _n, prefix: _p, ...node } = NewNode.fields
 const { globalPriority, group, healthCheckInterval, isActive, maxConcurrent, perKeyProxyEnabled, priority, projectId, proxyEnabled, quotaVisible, quotaWindowThresholds, rateLimitOverrides, rateLimitProtection } = ConnectionChange.fields
 
 /** Its name is the prefix. */
-export const DeclaredNode = Schema.Struct({ ...node, name: opt(NewNode.fields.name) })
+const DeclaredNode = Schema.Struct({ ...node, name: opt(NewNode.fields.name) })
 
-export const DeclaredConnection = Schema.Struct({
+const DeclaredConnection = Schema.Struct({
   provider: NewConnection.fields.provider,
   name: opt(NewConnection.fields.name),
   apiKey: NewConnection.fields.apiKey,
@@ -31,9 +31,9 @@ const [plain, modelStep, comboStep] = StepInput.members
 const Step = Schema.Union([plain, Schema.Struct({ ...modelStep.fields, connection: clearable(text(1, 200)) }), comboStep])
 
 const { models: _m, name: comboName, ...comboFields } = NewCombo.fields
-export const DeclaredCombo = Schema.Struct({ ...comboFields, models: opt(listOf(Step, 200)) })
+const DeclaredCombo = Schema.Struct({ ...comboFields, models: opt(listOf(Step, 200)) })
 
-export const DeclaredKey = Schema.Struct({ name: opt(text(1, 200)), key: opt(OwnKey), ...PolicyInput.fields })
+const DeclaredKey = Schema.Struct({ name: opt(text(1, 200)), key: opt(OwnKey), ...PolicyInput.fields })
 
 const section = <S extends Schema.Constraint>(entry: S, name: Schema.String = text(1, 200)) => opt(Schema.Record(name, entry))
 

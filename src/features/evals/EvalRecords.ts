@@ -14,7 +14,7 @@ import * as Scoreboard from "./Scoreboard.ts"
 const suiteKind = "eval-suite"
 const runKind = "eval-run"
 /** Runs that are kept, with what routing knows of them. */
-export const runsMost = 100
+const runsMost = 100
 /** Suites that may be stored. */
 export const suitesMost = 200
 

@@ -34,7 +34,7 @@ export const ROUND_MS = 100
 /** Events that a new listener is shown. */
 export const BACKLOG = 500
 /** Events of one round; those beyond are left out, so that a burst costs bounded memory. */
-export const MOST_EVENTS = 5_000
+const MOST_EVENTS = 5_000
 /** How often the other nodes are told that a client here listens, ms. */
 const INTEREST_MS = 2_000
 /** Interest of another node ends when it was not repeated for so long, ms. */

@@ -26,7 +26,7 @@ export const path = "/api/live"
 export const routes: ReadonlyArray<RouteRule> = [{ method: "GET", path, group: "live", endpoint: "socket", access: reads }]
 
 /** Sockets at once. */
-export const MOST_CLIENTS = 500
+const MOST_CLIENTS = 500
 const options = { maxMessageBytes: 64 * 1024, pingMillis: 15_000, silentMillis: 35_000 }
 
 const presentedBy = (exchange: Exchange): Presented => {

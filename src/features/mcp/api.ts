@@ -24,7 +24,7 @@ export const McpStatus = Schema.Struct({
   })
 })
 
-export const McpToolView = Schema.Struct({
+const McpToolView = Schema.Struct({
   name: Schema.String, description: Schema.String, scopes: Schema.Array(Schema.String), phase: Schema.Int,
   auditLevel: Schema.Literals(["none", "basic", "full"]), sourceEndpoints: Schema.Array(Schema.String)
 })

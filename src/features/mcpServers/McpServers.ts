@@ -25,7 +25,7 @@ import * as Health from "./health.ts"
 import { McpServerStore } from "./ports/McpServerStore.ts"
 
 /** A list of tools is read again after this time, ms, unless its server says earlier that it changed. */
-export const LIST_MS = 60_000
+const LIST_MS = 60_000
 /** A server that ended its stream of notifications is asked for another one after this time, ms. */
 const LISTEN_AGAIN_MS = 5_000
 /** A call waits this long for a server that is being connected, ms. */

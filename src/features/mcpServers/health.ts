@@ -3,7 +3,7 @@ import type { McpFailureReason } from "./client/messages.ts"
 
 /** Wait after the first failure, ms; each further one in a row doubles it. */
 export const FIRST_WAIT_MS = 500
-export const MOST_WAIT_MS = 60_000
+const MOST_WAIT_MS = 60_000
 
 export interface Problem {
   readonly reason: McpFailureReason

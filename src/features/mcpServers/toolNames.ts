@@ -5,7 +5,7 @@ import { compileGlob } from "#src/routing/models/glob.ts"
 /** A server's name is the prefix of its tools. */
 export const serverName = /^[a-z][a-z0-9-]{0,31}$/
 /** Between the name of a server, which has none of these, and its tool's. */
-export const SEPARATOR = "__"
+const SEPARATOR = "__"
 /** Characters of a name that every vendor of models takes. */
 export const NAME_MAX = 64
 const HASH_CHARACTERS = 8

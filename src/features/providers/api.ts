@@ -27,7 +27,7 @@ const one = Schema.Struct({ connection: ConnectionView })
 const id = { id: Schema.String }
 const secret = Schema.String.check(Schema.isMaxLength(100_000))
 
-export const RateLimitOverrides = Schema.Struct({
+const RateLimitOverrides = Schema.Struct({
   rpm: opt(integer(0, 1_000_000)),
   rpd: opt(integer(0, 10_000_000)),
   tpm: opt(integer(0, 100_000_000)),

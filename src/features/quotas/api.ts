@@ -58,7 +58,7 @@ const Limits = Schema.Struct({
   maxConcurrent: Schema.NullOr(Schema.Int)
 })
 
-export const utilizationRanges = ["1h", "24h", "7d", "30d"] as const
+const utilizationRanges = ["1h", "24h", "7d", "30d"] as const
 
 /** One window of one connection over a time. */
 const Series = Schema.Struct({

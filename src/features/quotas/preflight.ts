@@ -8,7 +8,7 @@ type PreflightSettings = ResilienceSettings["quotaPreflight"]
 type Account = Pick<Connection, "provider" | "providerSpecificData" | "quotaWindowThresholds">
 
 /** The connection's own threshold, else the provider's default for the window, else the general one. */
-export const cutoffOf = (connection: Account, window: string, settings: PreflightSettings): number =>
+const cutoffOf = (connection: Account, window: string, settings: PreflightSettings): number =>
   connection.quotaWindowThresholds?.[window] ?? settings.providerWindowDefaults[connection.provider]?.[window] ?? settings.cutoffPercent
 
 export const limitsOf = (connection: Account, window: string, settings: PreflightSettings): QuotaLimits =>

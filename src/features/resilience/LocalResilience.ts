@@ -30,7 +30,7 @@ import { Tables } from "#src/features/resilience/local/Tables.ts"
 import { WaitingRoom } from "#src/features/resilience/local/WaitingRoom.ts"
 
 /** Kind of the documents that hold open breakers, by provider. */
-export const breakerKind = "breaker"
+const breakerKind = "breaker"
 /** How long changes are gathered before the next write. */
 const gather = "250 millis"
 /** How long a stop waits for the last write. */

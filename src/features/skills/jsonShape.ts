@@ -9,7 +9,7 @@ import * as SchemaRepresentation from "effect/SchemaRepresentation"
 import { messageOf } from "#actors/thrown.ts"
 
 /** Characters of one schema. */
-export const SCHEMA_MAX = 16_384
+const SCHEMA_MAX = 16_384
 const untaken = ["$ref", "$dynamicRef", "$defs", "definitions", "pattern", "patternProperties", "uniqueItems"]
 
 const untakenIn = (value: unknown): string | undefined => {

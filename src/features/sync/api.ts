@@ -10,7 +10,7 @@ const opt = Schema.optionalKey
 const nullable = Schema.NullOr(Schema.String)
 
 /** A sync token without its value. */
-export const SyncTokenView = Schema.Struct({
+const SyncTokenView = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
   /** The API key that made it, and with which it ends. */

@@ -6,7 +6,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, anyone, mints, reads, TokenScope } from "#schemas/api/Access.ts"
 import { Message, text } from "#schemas/api/fields.ts"
 
-export const AccessTokenView = Schema.Struct({
+const AccessTokenView = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
   scope: TokenScope,

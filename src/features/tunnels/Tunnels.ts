@@ -30,7 +30,7 @@ import type { TunnelsOptions } from "./TunnelsOptions.ts"
 /** A call waits this long for a tunnel to open or to fail, ms. */
 export const SETTLE_MS = 15_000
 /** A program that neither opened a tunnel nor asked for anything by then is started again, ms. */
-export const OPEN_MS = 60_000
+const OPEN_MS = 60_000
 
 const KIND = "tunnel"
 const STATE_KIND = "tunnel-state"

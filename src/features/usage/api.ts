@@ -177,7 +177,7 @@ const Slice = Schema.Struct({
   ownMs: Percentiles
 })
 
-export const bucketUnits = ["minute", "hour", "day", "week", "month"] as const
+const bucketUnits = ["minute", "hour", "day", "week", "month"] as const
 
 /** GET /api/usage/trend. */
 export const Trend = Schema.Struct({

@@ -7,7 +7,7 @@ import type { Webhook } from "#schemas/records/Webhook.ts"
 import type { Form } from "#src/platform/upstream/post/GuardedPost.ts"
 
 /** Telegram's own fields: the bot's token, and the address of a Bot API server of one's own. */
-export const TelegramMetadata = Schema.Struct({ botToken: Schema.String, apiUrl: Schema.optionalKey(Schema.String) })
+const TelegramMetadata = Schema.Struct({ botToken: Schema.String, apiUrl: Schema.optionalKey(Schema.String) })
 const decodeTelegram = Schema.decodeUnknownOption(Schema.fromJsonString(TelegramMetadata))
 
 /** Where bots are asked that name no server of their own. */

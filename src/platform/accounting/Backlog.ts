@@ -10,7 +10,7 @@ import type { Segment } from "#src/platform/accounting/journal/Journal.ts"
 import * as JournalRecord from "#src/platform/accounting/journal/JournalRecord.ts"
 
 /** Rows kept in memory while the store is away; about 0.6 kB each. */
-export const WINDOW_ROWS = 10_000
+const WINDOW_ROWS = 10_000
 /** Bytes read back from a segment at a time: what is decoded in one turn, some 500 attempts. */
 export const READ_BYTES = 128 * 1024
 

@@ -15,10 +15,10 @@ import type { UsageStore } from "#actors/ports/UsageStore.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
 /** First and longest pause between two tries, ms; each pause is varied by up to a fifth. */
-export const BACKOFF_FIRST_MS = 250
-export const BACKOFF_MAX_MS = 10_000
+const BACKOFF_FIRST_MS = 250
+const BACKOFF_MAX_MS = 10_000
 /** A store that has not answered an insert by then is treated as away, ms. */
-export const INSERT_DEADLINE_MS = 30_000
+const INSERT_DEADLINE_MS = 30_000
 
 export type DeliveryReport = (level: "error" | "warn" | "info", message: string, fields?: Record<string, unknown>) => void
 

@@ -10,7 +10,7 @@ import type * as Journal from "#src/platform/accounting/journal/Journal.ts"
 import type { RecordWriter } from "#src/platform/accounting/journal/JournalRecord.ts"
 
 /** Segments that may stay behind the current one before live starts are carried forward. */
-export const PINNED_SEGMENTS = 3
+const PINNED_SEGMENTS = 3
 
 interface Held {
   readonly settled: boolean

@@ -17,7 +17,7 @@ const isSame = (a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>):
   a.size === b.size && Array.from(a).every(([key, revision]) => b.get(key) === revision)
 
 /** Keys of the subject, the source that counts least first. Sources that `order` does not name count least. */
-export const weakestFirst = (keys: Iterable<string>, subject: SyncedModels.Subject, order: ReadonlyArray<string>): ReadonlyArray<string> => {
+const weakestFirst = (keys: Iterable<string>, subject: SyncedModels.Subject, order: ReadonlyArray<string>): ReadonlyArray<string> => {
   const rank = (key: string): number => {
     const at = order.indexOf(key.slice(subject.length + 1))
     return at < 0 ? order.length : at

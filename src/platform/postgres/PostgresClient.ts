@@ -166,7 +166,7 @@ export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient, SqlErr
   Layer.effect(SqlClient.SqlClient, make(options)).pipe(Layer.provide(Reactivity.layer))
 
 /** Waits for the embedded server, which starts in its own thread, and talks to it over a message port: no socket is opened. */
-export const makePglite = Effect.fnUntraced(function*(options: PgliteOptions) {
+const makePglite = Effect.fnUntraced(function*(options: PgliteOptions) {
   const server = (yield* Pglite.Begun) ?? (yield* Pglite.begin(options))
   yield* server.ready
   const silence = options.statementTimeout ?? 60_000

@@ -3,7 +3,7 @@ import { Redis } from "ioredis"
 import * as Redacted from "effect/Redacted"
 
 /** Longest wait between two attempts to connect, ms. */
-export const RECONNECT_CAP_MS = 1_000
+const RECONNECT_CAP_MS = 1_000
 /** Time for TCP and TLS, ms. */
 const CONNECT_MS = 2_000
 /** Time that a connection which is being left gets to close by itself, ms. */

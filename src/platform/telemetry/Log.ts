@@ -59,7 +59,7 @@ export const line = (options: Logger.Options<unknown>, format: LogFormat): strin
   return `\u001b[90m${options.date.toISOString().slice(11, 23)}\u001b[0m \u001b[${COLORS[level] ?? "0"}m${level.padEnd(5)}\u001b[0m ${text}${fields === "" ? "" : ` \u001b[90m${fields}\u001b[0m`}`
 }
 
-export const makeLogger = (sink: LogSink.LogSink, format: LogFormat): Logger.Logger<unknown, void> =>
+const makeLogger = (sink: LogSink.LogSink, format: LogFormat): Logger.Logger<unknown, void> =>
   Logger.make((options) => sink.write(line(options, format)))
 
 /** Replaces the loggers of everything built on it; its end waits briefly for lines that are still on their way. */

@@ -7,7 +7,7 @@ import * as fs from "node:fs"
 import { Ring } from "#src/platform/structures/Ring.ts"
 
 /** Bytes that may wait for a blocked output. */
-export const BUFFER_BYTES = 1024 * 1024
+const BUFFER_BYTES = 1024 * 1024
 /** Lines that are remembered unless the operator says otherwise. */
 export const REMEMBERED = 1_000
 /** Characters of a line that are remembered. */

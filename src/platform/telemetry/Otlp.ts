@@ -33,9 +33,9 @@ import { SpanBuilder } from "./SpanBuilder.ts"
 /** Settled rows and requests that wait for their spans; beyond it they are dropped and counted. */
 export const QUEUE_MAX = 4096
 /** How often spans are built, ms. */
-export const BUILD_MS = 1000
+const BUILD_MS = 1000
 /** A collector that has not answered by then has failed, ms. */
-export const EXPORT_DEADLINE_MS = 10_000
+const EXPORT_DEADLINE_MS = 10_000
 /** How often metrics are exported, ms. */
 const METRICS_EVERY_MS = 10_000
 

@@ -9,7 +9,7 @@ import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as GenAi from "./genAi.ts"
 
 /** Request spans remembered for attempts that come late. */
-export const RECENT_MAX = 4096
+const RECENT_MAX = 4096
 /** Rounds that an attempt waits for its request: a long stream's failed first attempt settles long before it. */
 export const WAIT_ROUNDS = 900
 /** Attempts that may wait. */

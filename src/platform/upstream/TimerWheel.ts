@@ -8,7 +8,7 @@ import { performance } from "node:perf_hooks"
 import * as Ticker from "#actors/Ticker.ts"
 
 /** Resolution in ms: a deadline ends at its time or at most two ticks later (the interval is not aligned with the slots). */
-export const defaultTickMs = 25
+const defaultTickMs = 25
 /** Slots in the ring (about 13 s with the default tick); a later deadline waits in the last slot and is asked again. */
 const slotCount = 512
 /** The interval stops after this many ticks without an entry, so that an idle process does not wake up. */

@@ -37,7 +37,7 @@ const tlsHints: ReadonlyArray<readonly [RegExp, string]> = [
 ]
 
 /** One sentence for an operator about a failed TLS handshake with `peer` (`host:port`). */
-export const tlsMessage = (peer: string, error: unknown): string => {
+const tlsMessage = (peer: string, error: unknown): string => {
   const code = codeOf(error)
   const hint = tlsHints.find(([pattern]) => pattern.test(code))?.[1] ?? messageOf(error)
   return `TLS with ${peer} failed: ${hint}${code === "" ? "" : ` (${code})`}`

@@ -15,7 +15,7 @@ import { all, narrow, type Filtered } from "#src/routing/strategies/filter.ts"
 import { healthScore, type Rank, type Ranking, type Strategic, strategy, textIn, withFirst } from "#src/routing/strategies/ranking.ts"
 
 /** Share of requests that try a candidate other than the best. */
-export const defaultExplorationRate = 0.05
+const defaultExplorationRate = 0.05
 
 /** Health (breaker less the share of failed calls) from which a candidate is not left out, however low its score is. */
 const soundHealth = 0.75

@@ -9,7 +9,7 @@ export const priority: Strategic = strategy((available, _config, memory) => ({ o
 export const panel: Strategic = priority
 
 /** Percent of a quota window at which a plan counts as used up: the default cut-off of `quotaPreflight`. */
-export const spentPercent = 2
+const spentPercent = 2
 
 const spent = (candidate: Candidate, moment: Moment): boolean => {
   const left = tightest(moment.quota(candidate.target), moment.now)

@@ -3,7 +3,7 @@ import type { Candidate } from "#src/routing/models/candidate.ts"
 import { countIn, shuffled, type Strategic, strategy, type StepGroup, stepsOf, textIn } from "#src/routing/strategies/ranking.ts"
 
 /** Uses of one step before the next one's turn. */
-export const defaultStickyUses = 3
+const defaultStickyUses = 3
 
 /** Steps of a flattened combo take turns like those of the list that they stand in. */
 const turnOf = ({ stepId, turn }: Candidate): string => turn ?? stepId

@@ -25,8 +25,8 @@ export const END = 2_048
 /** Characters of the instructions that are read. */
 export const INSTRUCTIONS = 4_096
 /** Newest turns that are looked at, parts of one turn, and tools. */
-export const TURNS = 1_000
-export const PARTS = 200
+const TURNS = 1_000
+const PARTS = 200
 export const TOOLS = 64
 const NAME = 64
 

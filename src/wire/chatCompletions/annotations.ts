@@ -2,7 +2,7 @@
 import type { Annotation } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"
 
-export const readAnnotation = (value: unknown): Annotation | null => {
+const readAnnotation = (value: unknown): Annotation | null => {
   if (!Json.isRecord(value) || value["type"] !== "url_citation") return null
   const inner = Json.recordAt(value, "url_citation") ?? value
   const url = inner["url"]

@@ -44,7 +44,7 @@ export const writeLogprobs = (entries: ReadonlyArray<TokenLogprob>): Out => ({
   refusal: null
 })
 
-export const writeCall = (call: ToolCallPart): Out => ({
+const writeCall = (call: ToolCallPart): Out => ({
   id: call.id,
   ...(call.custom
     ? { type: "custom", custom: { name: call.name, input: call.arguments } }

@@ -23,7 +23,7 @@ export const reasoningPart = (text: string, more: Partial<ReasoningPart> = {}): 
 export const openSignature = (text: string): Signature | null => Signatures.open(text, "chat-completions")
 
 /** A signature where it stands alone: text that was withheld by the vendor, or an item that is encrypted only. */
-export const hiddenPart = (signature: Signature, id: string | null): ReasoningPart =>
+const hiddenPart = (signature: Signature, id: string | null): ReasoningPart =>
   reasoningPart("", { signature, id, redacted: signature.family === "messages" })
 
 /** The reasoning of one whole assistant message; the details win over the plain text, which repeats them. */

@@ -7,7 +7,7 @@ import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 
 /** Items of one request. */
-export const mostItems = 32
+const mostItems = 32
 /** Decoded bytes of one item's media, and of all. */
 export const mostItemBytes = 8 * 1024 * 1024
 export const mostBytes = 16 * 1024 * 1024

@@ -109,7 +109,7 @@ export const toolConfig = request["toolConfig"] as Message
 export const functionCallingConfig = toolConfig["functionCallingConfig"] as Message
 
 /** A path in camelCase as the client spelt it in `body`. */
-export const asWritten = (path: string, body: unknown): string => {
+const asWritten = (path: string, body: unknown): string => {
   const keys: Array<PropertyKey> = []
   let at: unknown = body
   for (const step of path.split(/[.[\]]+/).filter((key) => key !== "")) {

@@ -11,7 +11,7 @@ const understood: ReadonlySet<string> = new Set(["model", "prompt", "n", "size",
 const gcd = (a: number, b: number): number => b === 0 ? a : gcd(b, a % b)
 
 /** `1536x1024` is 3:2; null for another word. */
-export const ratioOf = (size: unknown): string | null => {
+const ratioOf = (size: unknown): string | null => {
   const [, width, height] = typeof size === "string" ? /^([1-9]\d{0,4})x([1-9]\d{0,4})$/.exec(size) ?? [] : []
   if (width === undefined || height === undefined) return null
   const shared = gcd(Number(width), Number(height))

@@ -136,7 +136,7 @@ export const timestamp = (seconds: number): string => {
 }
 
 /** The word of `done_reason`; the vendor has `stop` and `length`, and nothing for a withheld answer. */
-export const doneReason = (finish: FinishReason | null): string => {
+const doneReason = (finish: FinishReason | null): string => {
   switch (finish) {
     case "length":
     case "context": return "length"

@@ -5,7 +5,7 @@ import * as Json from "#src/wire/json/json.ts"
 import type { UpstreamCodec } from "#src/wire/WireFormat.ts"
 
 /** The vendor's name of a status. */
-export const typeOfStatus = (status: number): string => {
+const typeOfStatus = (status: number): string => {
   switch (status) {
     case 401: return "authentication_error"
     case 402: return "billing_error"

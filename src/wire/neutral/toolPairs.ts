@@ -6,7 +6,7 @@ import type { Conversation, ContentPart, ToolCallPart, ToolResultPart, Turn } fr
 import { invalid, missingMessages } from "#src/wire/neutral/settings.ts"
 
 /** What stands for the result of a call that the client never answered. */
-export const missingResult = "[No response was given for this tool call.]"
+const missingResult = "[No response was given for this tool call.]"
 
 /**
  * Answers the turns with results directly behind their calls, in the order of the calls, names filled in, and a fixed text for a

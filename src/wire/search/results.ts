@@ -53,7 +53,7 @@ const addressOf = (value: unknown): URL | null => {
 const units: Readonly<Record<string, number>> = { second: 1, minute: 60, min: 60, hour: 3_600, day: 86_400, week: 604_800, month: 2_592_000, year: 31_536_000 }
 
 /** ISO 8601; null where no date can be read. `now`: Unix seconds. */
-export const publishedAt = (value: unknown, now: number): string | null => {
+const publishedAt = (value: unknown, now: number): string | null => {
   const text = textIn(value)?.trim() ?? ""
   const [, count, unit] = /^(\d{1,4}) (second|minute|min|hour|day|week|month|year)s? ago$/i.exec(text) ?? []
   if (count !== undefined && unit !== undefined) return new Date((now - Number(count) * (units[unit.toLowerCase()] ?? 0)) * 1_000).toISOString()

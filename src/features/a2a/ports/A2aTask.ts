@@ -58,7 +58,7 @@ export interface A2aTask extends TaskContent {
 /** A task that has not ended by then fails, ms. */
 export const TTL_MS = 5 * 60_000
 /** How long an ended task can be read, ms. */
-export const KEEP_MS = 30 * 86_400_000
+const KEEP_MS = 30 * 86_400_000
 /** Longest text of an artifact, characters. */
 export const MOST_TEXT = 1024 * 1024
 

@@ -24,7 +24,7 @@ const OPEN = 0x7b
 const BACKSLASH = 0x5c
 
 /** Characters of a custom_id. */
-export const MOST_ID = 512
+const MOST_ID = 512
 /** Bytes of a custom_id's digest: two of them are never the same by chance. */
 const DIGEST_BYTES = 16
 

@@ -12,7 +12,7 @@ import { FramedExchange, type Reply } from "#src/platform/server/sockets/FramedE
 import type { LineAnswer } from "#src/features/batches/lines/outputLine.ts"
 
 /** Longest answer of one line, bytes. */
-export const MOST_ANSWER_BYTES = 32 * 1024 * 1024
+const MOST_ANSWER_BYTES = 32 * 1024 * 1024
 /** Wait after a refusal that names none, ms. */
 const DEFAULT_WAIT_MS = 5_000
 

@@ -56,7 +56,7 @@ export interface CloudAgent {
 
 /** Activities of a task, and characters of each, that are kept. */
 export const ACTIVITIES_MAX = 200
-export const CONTENT_MAX = 10_000
+const CONTENT_MAX = 10_000
 
 export const textIn = (value: unknown): string | null => typeof value === "string" && value !== "" ? value : null
 export const objectIn = (value: unknown): Json => typeof value === "object" && value !== null && !Array.isArray(value) ? value as Json : {}

@@ -15,9 +15,9 @@ import * as FileId from "#src/features/files/ports/fileId.ts"
 import * as S3Client from "./S3Client.ts"
 
 /** The least that a part may have beside the last one, bytes; a file has at most 10,000 parts. */
-export const PART_BYTES = 5 * 1024 * 1024
+const PART_BYTES = 5 * 1024 * 1024
 /** Each holds a part in memory. */
-export const MOST_WRITES = 32
+const MOST_WRITES = 32
 /** How long a failed write tries to remove what it began, ms; the sweep removes the rest. */
 const TIDY_MS = 10_000
 /** The longest silence of a file that is read, ms. */

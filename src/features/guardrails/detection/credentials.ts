@@ -55,7 +55,7 @@ const BLOCK_ENDS = "-----END"
 /** Longest line that begins or ends a block, characters. */
 export const BLOCK_LINE_MOST = 80
 /** A block without an end is at most this long, characters behind its first line. */
-export const BLOCK_MOST = 16_384
+const BLOCK_MOST = 16_384
 
 const placeholderOf = (type: string): string => `[REDACTED:${type}]`
 

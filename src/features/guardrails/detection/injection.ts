@@ -4,7 +4,7 @@
  */
 import type { Finding } from "./findings.ts"
 
-export const severities = ["low", "medium", "high"] as const
+const severities = ["low", "medium", "high"] as const
 export type Severity = typeof severities[number]
 
 /** Bytes of a text that are read. */

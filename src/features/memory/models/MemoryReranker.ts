@@ -16,7 +16,7 @@ import * as Json from "#src/wire/json/json.ts"
 import * as ModelCalls from "./ModelCalls.ts"
 
 /** Longest wait of a request for the order of its entries, ms. */
-export const RANKING_MS = 1_000
+const RANKING_MS = 1_000
 /** Orders that are kept at most: each turn of a conversation asks for the same one. */
 const ORDERS = 500
 
@@ -24,7 +24,7 @@ const ORDERS = 500
 export type Scores = ReadonlyMap<string, number>
 
 /** The scores of an answer about so many documents; null where one is missing or counts twice. */
-export const scoresIn = (body: string, ids: ReadonlyArray<string>): Scores | null => {
+const scoresIn = (body: string, ids: ReadonlyArray<string>): Scores | null => {
   const results = Json.parseRecord(body)?.["results"]
   if (!Array.isArray(results) || results.length !== ids.length) return null
   const scores = new Map<string, number>()

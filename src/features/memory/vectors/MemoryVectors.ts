@@ -21,7 +21,7 @@ export const BATCH = 32
 /** Longest wait for one call about entries, ms. */
 const ENTRIES_MS = 30_000
 /** Longest wait of a request for the vector of its question, ms. */
-export const QUESTION_MS = 1_000
+const QUESTION_MS = 1_000
 /** Keys that wait for their entries. */
 const KEYS = 10_000
 /** Questions whose vectors are kept at most: each turn of a conversation has the same one. */

@@ -46,7 +46,7 @@ const open = (secret: Redacted.Redacted<string> | null): string => secret === nu
 export const secretsOf = (connection: Connection): string =>
   connection.authType === "oauth" ? secretsWith(open(connection.refreshToken), open(connection.accessToken)) : open(connection.apiKey ?? connection.accessToken)
 
-export const secretsWith = (refreshToken: string, accessToken: string): string => `${refreshToken}\u0000${accessToken}`
+const secretsWith = (refreshToken: string, accessToken: string): string => `${refreshToken}\u0000${accessToken}`
 
 const age = (slot: Slot, expiresAt: number | null, life: number): void => {
   slot.expiresAt = expiresAt

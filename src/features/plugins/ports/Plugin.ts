@@ -15,7 +15,6 @@ export const requestHooks = ["onRequest", "onResponse", "onError"] as const
 export type RequestHook = typeof requestHooks[number]
 /** Of the plugin's own life. */
 export const ownHooks = ["onInstall", "onActivate", "onDeactivate", "onUninstall"] as const
-export type HookName = typeof requestHooks[number] | typeof ownHooks[number]
 
 const opt = Schema.optionalKey
 const hook = opt(Schema.Boolean)

@@ -24,7 +24,7 @@ export const own = (doc: Doc, name: string): unknown => Object.hasOwn(doc, name)
 const inherited: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype", "toString", "valueOf", "hasOwnProperty"])
 
 /** Why a model may not have the name; null when it may. */
-export const nameProblem = (name: string): string | null =>
+const nameProblem = (name: string): string | null =>
   name === "" || name.length > NAME_MAX ? `its name does not have 1 to ${NAME_MAX} characters`
     : inherited.has(name) ? "its name is not one of a model"
     : /[\p{C}\s]/u.test(name) ? "its name has spaces or invisible characters"

@@ -16,7 +16,7 @@ export const none: Turn = { at: null, failures: 0, error: null }
 /** Wait after the first failure, ms; each further one doubles it. */
 export const RETRY_MS = 300_000
 /** Longest wait after a failure, ms, where the interval is not shorter. */
-export const RETRY_MOST_MS = 6 * 3_600_000
+const RETRY_MOST_MS = 6 * 3_600_000
 /** What clocks of nodes may differ by, ms. */
 const SKEW_MS = 60_000
 

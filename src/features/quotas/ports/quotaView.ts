@@ -48,7 +48,7 @@ const endOf = ({ expiresAt, tokenExpiresAt }: Connection): number | null => {
   return Number.isNaN(at) ? null : at
 }
 
-export const tokenStatusOf = (connection: Connection, renewing: boolean, now: number): TokenStatus => {
+const tokenStatusOf = (connection: Connection, renewing: boolean, now: number): TokenStatus => {
   if (renewing) return "refreshing"
   if (connection.testStatus === "expired") return "expired"
   const end = endOf(connection)

@@ -18,7 +18,7 @@ import * as BackgroundRequest from "./BackgroundRequest.ts"
 /** How often a process says that it still makes its responses, and looks for those of others, ms. */
 const ROUND_MS = 5_000
 /** A response that outlived none of so many processes is not made again. */
-export const MOST_RUNS = 3
+const MOST_RUNS = 3
 /** Responses that one round takes over. */
 const TAKE = 16
 const nothingPending = (): number => 0

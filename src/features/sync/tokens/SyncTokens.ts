@@ -16,9 +16,9 @@ import { Audit } from "#src/management/audit/Audit.ts"
 const PREFIX = "gwa_sync_"
 const form = /^gwa_sync_[\w-]{43}$/
 /** Tokens that may be in use at a time. */
-export const LIVE_MAX = 100
+const LIVE_MAX = 100
 /** Revoked tokens that lists show. */
-export const REVOKED_KEPT = 100
+const REVOKED_KEPT = 100
 /** lastUsedAt is written at most this often, ms. */
 const TOUCH_EVERY_MS = 60_000
 

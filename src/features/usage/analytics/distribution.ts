@@ -1,7 +1,7 @@
 /** How evenly calls are spread. Pure. */
 
 /** Shannon entropy of a distribution in bits; 0 of nothing. */
-export const entropyOf = (counts: ReadonlyArray<number>): number => {
+const entropyOf = (counts: ReadonlyArray<number>): number => {
   const total = counts.reduce((sum, count) => sum + count, 0)
   return counts.reduce((sum, count) => count === 0 ? sum : sum - (count / total) * Math.log2(count / total), 0)
 }

@@ -65,7 +65,7 @@ export const read = ({ limits, quotas }: ReportSources, key: ApiKey, now: number
   })
 
 /** `9m`, `3h`, `1d`: rounded up, so that it is never too early. */
-export const untilText = (ms: number): string => {
+const untilText = (ms: number): string => {
   const minutes = Math.max(1, Math.ceil(ms / 60_000))
   return minutes < 60 ? `${minutes}m` : minutes < 1_440 ? `${Math.ceil(minutes / 60)}h` : `${Math.ceil(minutes / 1_440)}d`
 }

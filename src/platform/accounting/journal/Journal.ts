@@ -11,9 +11,9 @@ import * as JournalOwner from "./JournalOwner.ts"
 import * as JournalRecord from "./JournalRecord.ts"
 
 /** A segment rotates when it has grown past this, bytes. */
-export const SEGMENT_BYTES = 8 * 1024 * 1024
+const SEGMENT_BYTES = 8 * 1024 * 1024
 /** A longer turn is written in several calls, bytes. */
-export const MAX_WRITE_BYTES = 1024 * 1024
+const MAX_WRITE_BYTES = 1024 * 1024
 
 /** The few file operations of the writer; tests inject full and broken disks here. */
 export interface JournalFs {

@@ -8,9 +8,9 @@
  * By hand, because every call into C++ costs as much as all the rest: crc32 of a small view takes 275 ns, this checksum 40.
  */
 
-export const FRAME_HEADER_BYTES = 8
+const FRAME_HEADER_BYTES = 8
 /** Longest payload that is written or believed, bytes. */
-export const MAX_PAYLOAD_BYTES = 131_072
+const MAX_PAYLOAD_BYTES = 131_072
 /** Longest text kept per field, UTF-16 units: a client must not be able to fill the journal with a model name. */
 export const MAX_FIELD_LENGTH = 1024
 

@@ -31,7 +31,7 @@ interface LockContent {
 }
 
 /** A lock of another host counts as dead after this time without a touch, ms. */
-export const FOREIGN_LOCK_STALE_MS = 60_000
+const FOREIGN_LOCK_STALE_MS = 60_000
 
 /** Owners that live in this very process. */
 const held = new Set<string>()

@@ -30,7 +30,7 @@ export interface Replayed {
 export const start = (): Replayed => ({ scanned: false, attempts: 0, stored: 0, rejected: 0, done: false })
 
 /** The row of an attempt whose process was killed before it settled: nothing was measured, so nothing is claimed. */
-export const crashedRow = (start: AttemptStart, now: number): LedgerRow => ({
+const crashedRow = (start: AttemptStart, now: number): LedgerRow => ({
   ...start,
   final: false,
   settledAt: now,

@@ -12,8 +12,8 @@ import * as TokenizerProtocol from "./tokenizerProtocol.ts"
 /** Longest wait for one count, ms. */
 export const WAIT_MS = 5
 /** Waiting that one window may hold, ms: a storm of aborted streams must not stop the loop. */
-export const BUDGET_MS = 10
-export const BUDGET_WINDOW_MS = 100
+const BUDGET_MS = 10
+const BUDGET_WINDOW_MS = 100
 
 /** Tokens by character class: 4 ASCII characters, or 1.5 others. Never 0 for a text. */
 export const byCharacters = (text: string): number => {

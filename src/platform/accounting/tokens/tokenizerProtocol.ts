@@ -5,7 +5,7 @@
  * to ANSWERED or, when the asker waits no more (ABANDONED), back to IDLE; the asker moves ANSWERED to IDLE.
  */
 export const LOADING = 0
-export const IDLE = 1
+const IDLE = 1
 const ASKED = 2
 const ANSWERED = 3
 const ABANDONED = 4
@@ -15,7 +15,7 @@ const LENGTH = 1
 const ANSWER = 2
 
 /** Longest text, bytes of UTF-8. */
-export const CAPACITY_BYTES = 65_536
+const CAPACITY_BYTES = 65_536
 
 export interface TokenizerChannel {
   readonly cells: Int32Array<SharedArrayBuffer>

@@ -160,7 +160,7 @@ const patternOf = (data: string, from: number): { readonly texts: ReadonlyArray<
  * The closing quote of a literal that is valid JSON, or -1: a literal that is forwarded unparsed must not break the client's
  * parser.
  */
-export const endOfValid = (data: string, start: number): number => {
+const endOfValid = (data: string, start: number): number => {
   for (let i = start; i < data.length; i++) {
     const code = data.charCodeAt(i)
     if (code === QUOTE) return i
