@@ -139,13 +139,28 @@ describe.skipIf(!canBrowse())("the dashboard's screens of bounds", () => {
     const connection = await on.gateway.operator.createConnection({ provider: "gone", apiKey: "any", name: "asleep" })
     await page.getByRole("button", { name: "Test every connection" }).click()
     await page.getByText(/connections work\./).waitFor()
-    await page.getByRole("region", { name: "Needs somebody" }).or(page.getByRole("region", { name: "Heals by itself" })).getByRole("link", { name: /asleep/ }).first().waitFor()
+    // By the name that clients use, never by the node's id.
+    await page.getByRole("region", { name: "Needs somebody" }).or(page.getByRole("region", { name: "Heals by itself" })).getByRole("link", { name: "Connection asleep of gone", exact: true }).waitFor()
     for (let i = 0; i < 6; i++) await ask({ model: "gone/small" })
     await page.getByRole("region", { name: "Heals by itself" }).getByRole("link", { name: /gone/ }).first().waitFor()
     await page.getByRole("button", { name: "Close the breakers" }).click()
     await page.getByText(/breakers? (?:is|are) closed/).waitFor()
     await page.getByRole("button", { name: "End the lockouts" }).click()
     await page.getByText(/lockouts? (?:is|are) ended/).waitFor()
+    await on.gateway.operator.removeConnection(connection)
+  })
+
+  it("on a phone a row of a table is a card: each cell says its column, and what can be done stands on the screen", async () => {
+    const connection = await on.gateway.operator.createConnection({ provider: "sim", apiKey: "any", name: "pocket" })
+    const page = await come("/providers", { viewport: { width: 390, height: 800 } })
+    const row = page.getByRole("table", { name: "Connections" }).getByRole("row", { name: /pocket/ })
+    await row.getByRole("button", { name: "Test pocket" }).waitFor()
+    const words = await row.getByRole("cell").evaluateAll((cells) => cells.map((cell) => (globalThis as unknown as { getComputedStyle: (of: unknown, part: string) => { content: string } }).getComputedStyle(cell, "::before").content))
+    expect(words).toContain("\"State \"")
+    for (const control of await row.getByRole("button").or(row.getByRole("switch")).all()) {
+      const box = await control.boundingBox()
+      expect([(box?.x ?? -1) >= 0, (box?.x ?? 0) + (box?.width ?? 999) <= 390]).toEqual([true, true])
+    }
     await on.gateway.operator.removeConnection(connection)
   })
 })

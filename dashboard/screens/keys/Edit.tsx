@@ -7,6 +7,7 @@ import { Failure, Loaded } from "../../parts/Feedback.tsx"
 import { AreaField, Check, TextField, wrongWith } from "../../parts/Field.tsx"
 import { SaveOrCopy, Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
 import { Ago } from "../../parts/Time.tsx"
+import { useShownProvider } from "../providers/vendors.ts"
 import { changeOf, dayNames, type Draft, draftOf, inverseOf } from "./draft.ts"
 import type { Key } from "./sentence.ts"
 
@@ -59,6 +60,7 @@ export const Edit = ({ onClose, value }: { readonly value: Key; readonly onClose
     }
   })
   const theirs = useTheirs(async () => ({ ...(await call("GET /api/keys/:id", { params })) }), { ...value })
+  const shownProvider = useShownProvider()
   const wrong = (field: string): string | undefined => wrongWith(save.error, field)
   return (
     <Dialog title={`Edit ${value.name}`} wide onClose={onClose} onSubmit={() => void theirs.save({ ...body }, () => save.mutate({ params, body }))}>
@@ -76,7 +78,7 @@ export const Edit = ({ onClose, value }: { readonly value: Key; readonly onClose
       </Block>
       <Block title="Connections">
         <Check checked={draft.connections} onChange={(on) => put({ connections: on })}>Only the connections below</Check>
-        {draft.connections ? (connections.data?.connections ?? []).map(({ id, name, provider }) => <Check key={id} checked={draft.allowedConnections.includes(id)} onChange={(on) => put({ allowedConnections: toggled(draft.allowedConnections, id, on) })}>{name} <span className="muted">{provider}</span></Check>) : null}
+        {draft.connections ? (connections.data?.connections ?? []).map(({ id, name, provider }) => <Check key={id} checked={draft.allowedConnections.includes(id)} onChange={(on) => put({ allowedConnections: toggled(draft.allowedConnections, id, on) })}>{name} <span className="muted">{shownProvider(provider)}</span></Check>) : null}
       </Block>
       <Block title="Rates and money">
         <div className="grid-fields">

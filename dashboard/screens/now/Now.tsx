@@ -1,14 +1,13 @@
 /** For three in the morning, on a phone: what is broken, since when, what heals by itself, and three acts that make nothing worse. */
 import { Link } from "@tanstack/react-router"
-import { useChange, useRead } from "../../api/query.ts"
-import { useSkew } from "../../api/clock.ts"
+import { useChange } from "../../api/query.ts"
 import { count, counted } from "../../format/numbers.ts"
 import { Failure } from "../../parts/Feedback.tsx"
-import { useNow } from "../../parts/now.ts"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
-import { type Matter, matters } from "../overview/attention.ts"
+import type { Matter } from "../overview/attention.ts"
+import { useMatters } from "../overview/useMatters.ts"
 
 const EVERY_MS = 5_000
 
@@ -28,28 +27,13 @@ const List = ({ empty, rows, title }: { readonly title: string; readonly empty: 
 )
 
 const Now = () => {
-  const now = useNow()
-  const skew = useSkew()
-  const every = { everyMs: EVERY_MS }
-  const connections = useRead("GET /api/providers", {}, every)
-  const resilience = useRead("GET /api/resilience", {}, every)
-  const lockouts = useRead("GET /api/resilience/model-cooldowns", {}, every)
-  const budgets = useRead("GET /api/usage/budget", {}, every)
-  const ledger = useRead("GET /api/usage/reconciliation", {}, every)
-  const nodes = useRead("GET /api/nodes", {}, every)
-  const expiring = useRead("GET /api/providers/expiration", {}, every)
-  const webhooks = useRead("GET /api/webhooks", {}, every)
-  const configFile = useRead("GET /api/config-file", {}, every)
-  const reads = [webhooks, configFile, connections, resilience, lockouts, budgets, ledger, nodes, expiring]
+  const { list: found, reads } = useMatters(EVERY_MS, EVERY_MS)
   const missing = reads.filter(({ data }) => data === undefined)
   const failed = reads.find(({ isError }) => isError)
   const touches = ["GET /api/providers", "GET /api/resilience", "GET /api/resilience/model-cooldowns"] as const
   const test = useChange("POST /api/providers/test-batch", touches, undefined, { said: ({ summary }) => `${count(summary.passed)} of ${count(summary.total)} connections work.`, isRecord: false })
   const close = useChange("POST /api/resilience/reset", touches, undefined, { said: ({ resetCount }) => `${counted(resetCount, "breaker is", "breakers are")} closed; those of providers that still fail open again.`, isRecord: false })
   const clear = useChange("DELETE /api/resilience/model-cooldowns", touches, undefined, { said: ({ cleared }) => `${counted(cleared, "lockout is", "lockouts are")} ended.`, isRecord: false })
-  const found = matters({
-    connections: connections.data?.connections, resilience: resilience.data, readAt: resilience.dataUpdatedAt + skew, lockouts: lockouts.data, budgets: budgets.data, ledger: ledger.data, nodes: nodes.data, expiring: expiring.data, webhooks: webhooks.data, configFile: configFile.data
-  }, now)
   const broken = found.filter(({ heals }) => !heals)
   const error = test.error ?? close.error ?? clear.error
   return (

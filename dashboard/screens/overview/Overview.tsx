@@ -2,18 +2,15 @@
 import { Link } from "@tanstack/react-router"
 import { useState } from "react"
 import { useRead } from "../../api/query.ts"
-import { useSkew } from "../../api/clock.ts"
 import { count } from "../../format/numbers.ts"
 import { Bars } from "../../parts/Bars.tsx"
 import { Empty, Failure, Skeleton } from "../../parts/Feedback.tsx"
-import { useNow } from "../../parts/now.ts"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
-import { useShownProvider } from "../providers/vendors.ts"
-import { matters } from "./attention.ts"
 import { Ribbon } from "./Ribbon.tsx"
 import { Tiles } from "./Tiles.tsx"
+import { useMatters } from "./useMatters.ts"
 
 const FAST_MS = 3_000
 const SLOW_MS = 10_000
@@ -22,27 +19,10 @@ const MINUTES = 10
 const FEW = 3
 
 const Overview = () => {
-  const now = useNow()
-  const skew = useSkew()
-  const shownProvider = useShownProvider()
-  const fast = { everyMs: FAST_MS }
-  const slow = { everyMs: SLOW_MS }
-  const connections = useRead("GET /api/providers", {}, slow)
-  const resilience = useRead("GET /api/resilience", {}, fast)
-  const lockouts = useRead("GET /api/resilience/model-cooldowns", {}, fast)
-  const budgets = useRead("GET /api/usage/budget", {}, slow)
-  const ledger = useRead("GET /api/usage/reconciliation", {}, slow)
-  const nodes = useRead("GET /api/nodes", {}, slow)
-  const expiring = useRead("GET /api/providers/expiration", {}, slow)
-  const history = useRead("GET /api/usage/history", {}, fast)
-  const webhooks = useRead("GET /api/webhooks", {}, slow)
-  const configFile = useRead("GET /api/config-file", {}, slow)
-  const reads = [webhooks, configFile, connections, resilience, lockouts, budgets, ledger, nodes, expiring]
+  const { connections, ledger, list, reads } = useMatters(FAST_MS, SLOW_MS)
+  const history = useRead("GET /api/usage/history", {}, { everyMs: FAST_MS })
   const broken = reads.find(({ error }) => error !== null)?.error ?? null
   const pending = reads.some(({ data, error }) => data === undefined && error === null)
-  const list = matters({
-    connections: connections.data?.connections.map((connection) => ({ ...connection, provider: shownProvider(connection.provider) })), resilience: resilience.data, readAt: resilience.dataUpdatedAt + skew, lockouts: lockouts.data, budgets: budgets.data, ledger: ledger.data, nodes: nodes.data, expiring: expiring.data, webhooks: webhooks.data, configFile: configFile.data
-  }, now)
   const [isOpen, setOpen] = useState(false)
   const isNew = connections.data?.connections.length === 0
   const minutes = history.data?.last10Minutes ?? []

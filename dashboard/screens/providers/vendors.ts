@@ -20,10 +20,10 @@ export const useVendors = (): ReadonlyArray<Vendor> => {
   })).filter(({ id }) => id !== "").sort((a, b) => a.name.localeCompare(b.name))
 }
 
-/** A provider as clients call it: a server of one's own by its prefix. */
-export const useShownProvider = (): (provider: string) => string => {
-  const { data } = useRead("GET /api/providers/client")
-  const prefixes = new Map((data?.providers ?? []).filter(({ kind }) => kind === "node").map(({ alias, id }) => [text(id), text(alias)]))
+/** A provider as clients call it: a server of one's own by its prefix. `everyMs`: where other operators' new servers are shown, too. */
+export const useShownProvider = (everyMs: number | null = null): (provider: string) => string => {
+  const { data } = useRead("GET /api/provider-nodes", {}, { everyMs })
+  const prefixes = new Map((data?.nodes ?? []).map(({ id, prefix }) => [id, prefix]))
   return (provider) => prefixes.get(provider) ?? provider
 }
 
