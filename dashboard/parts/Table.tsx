@@ -1,9 +1,25 @@
-import type { ReactNode } from "react"
+import { type ReactNode, useLayoutEffect, useRef } from "react"
+
+/** Writes the word of its column beside each cell: on a phone rows are cards, and the heads are not seen. */
+const useWords = () => {
+  const ref = useRef<HTMLTableElement>(null)
+  useLayoutEffect(() => {
+    const [head, ...rows] = ref.current?.rows ?? []
+    for (const { cells } of rows) {
+      if (cells.length !== head?.cells.length) continue
+      for (const cell of cells) {
+        const word = head.cells[cell.cellIndex]?.textContent ?? ""
+        if (cell.dataset["word"] !== word) cell.dataset["word"] = word
+      }
+    }
+  })
+  return ref
+}
 
 /** A table in a box that scrolls sideways where it is too wide; the box takes the focus, so that arrow keys scroll it. */
 export const Table = ({ children, isStale = false, label }: { readonly label: string; readonly isStale?: boolean; readonly children: ReactNode }) => (
-  <div className={`table-box${isStale ? " stale" : ""}`} role="group" aria-label={`${label}, scrolls sideways`} tabIndex={0}>
-    <table className="table" aria-label={label}>{children}</table>
+  <div className={`table-box cards${isStale ? " stale" : ""}`} role="group" aria-label={`${label}, scrolls sideways`} tabIndex={0}>
+    <table className="table" aria-label={label} ref={useWords()}>{children}</table>
   </div>
 )
 
