@@ -1,9 +1,8 @@
 /** The page of a sign-in that failed: what happened, what to do, and the id of the request. */
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type * as Refusal from "#schemas/api/Refusal.ts"
+import { escaped } from "#src/platform/pages/escaped.ts"
 import * as ReturnPath from "./returnPath.ts"
-
-const escaped = (value: string): string => value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll("\"", "&quot;")
 
 const style = "body{font:16px/1.5 system-ui,sans-serif;max-width:38rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}p{overflow-wrap:anywhere}"
 

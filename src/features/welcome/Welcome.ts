@@ -9,6 +9,7 @@ import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { anyone } from "#schemas/api/Access.ts"
 import type { RouteRule } from "#schemas/api/RouteTable.ts"
 import { DashboardFiles } from "#src/features/dashboard/ports/DashboardFiles.ts"
+import { escaped } from "#src/platform/pages/escaped.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 
 export const routes: ReadonlyArray<RouteRule> = [{ method: "GET", path: "/", group: "docs", endpoint: "welcome", access: anyone }]
@@ -56,8 +57,6 @@ const text = (facts: Facts): string => [
   ...linksOf(facts).map(([name, link]) => `${name}: ${link}`),
   ""
 ].join("\n")
-
-const escaped = (value: string): string => value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll("\"", "&quot;")
 
 const style = "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}"
   + "pre{overflow-x:auto;padding:.8rem;border:1px solid #8886;border-radius:6px}"
