@@ -67,6 +67,7 @@ const routes = [
   createRoute({ getParentRoute: at, path: "/tasks", component: lazyRouteComponent(() => import("../screens/tasks/Tasks.tsx")) }),
   createRoute({ getParentRoute: at, path: "/rules", component: lazyRouteComponent(() => import("../screens/rules/Rules.tsx")) }),
   createRoute({ getParentRoute: at, path: "/sync", component: lazyRouteComponent(() => import("../screens/sync/Sync.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/tunnels", component: lazyRouteComponent(() => import("../screens/tunnels/Tunnels.tsx")) }),
   createRoute({ getParentRoute: at, path: "/audit", validateSearch: words("action", "actor", "target", "page"), component: lazyRouteComponent(() => import("../screens/audit/Audit.tsx")) })
 ] as const
 

@@ -4,7 +4,7 @@ import type { IconName } from "../parts/Icon.tsx"
 export interface Screen {
   readonly path: "/" | "/requests" | "/usage" | "/resilience" | "/providers" | "/models" | "/combos" | "/keys" | "/play" | "/settings" | "/nodes" | "/audit" | "/webhooks" | "/welcome" | "/limits" | "/cache" | "/leases" | "/work" | "/search" | "/agents" | "/evals" | "/now"
     | "/guardrails" | "/proxies" | "/backups" | "/compression" | "/prompts" | "/addresses"
-    | "/plugins" | "/memory" | "/skills" | "/tasks" | "/rules" | "/sync"
+    | "/plugins" | "/memory" | "/skills" | "/tasks" | "/rules" | "/sync" | "/tunnels"
   readonly word: string
   readonly icon: IconName
   /** After `g`. */
@@ -67,7 +67,8 @@ export const areas: ReadonlyArray<{ readonly word: string; readonly screens: Rea
       { path: "/nodes", word: "Nodes", icon: "nodes", key: "n" },
       { path: "/audit", word: "Audit", icon: "audit", key: "a" },
       { path: "/backups", word: "Backups", icon: "backups", key: "z" },
-      { path: "/sync", word: "Synchronisation", icon: "refresh", key: "6" }
+      { path: "/sync", word: "Synchronisation", icon: "refresh", key: "6" },
+      { path: "/tunnels", word: "Tunnels", icon: "upload", key: "7" }
     ]
   }
 ]

@@ -107,7 +107,7 @@ describe.skipIf(!canBrowse())("the dashboard below a path", () => {
     await page.getByRole("button", { name: "Look into below.txt" }).click()
     expect(await page.getByLabel("Content", { exact: true }).innerText()).toBe("below a path")
     expect(await page.getByRole("dialog").getByRole("link", { name: "Download" }).getAttribute("href")).toContain(`${prefix}/api/files/`)
-    for (const screen of ["/limits", "/cache", "/leases", "/search", "/agents", "/evals", "/now", "/guardrails", "/proxies", "/backups", "/compression", "/prompts", "/addresses", "/memory", "/skills", "/plugins", "/tasks", "/rules", "/sync"]) {
+    for (const screen of ["/limits", "/cache", "/leases", "/search", "/agents", "/evals", "/now", "/guardrails", "/proxies", "/backups", "/compression", "/prompts", "/addresses", "/memory", "/skills", "/plugins", "/tasks", "/rules", "/sync", "/tunnels"]) {
       await go(screen)
       await page.reload()
       await page.getByRole("main").getByRole("heading", { level: 1 }).waitFor()

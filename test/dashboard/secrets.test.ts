@@ -5,7 +5,7 @@ import { comerOf, type Stage, stage, visit } from "#test/support/dashboard.ts"
 import { seed } from "./seed.ts"
 
 const screens = [
-  "/", "/now", "/requests", "/usage", "/resilience", "/providers", "/models", "/combos", "/cache", "/keys", "/limits", "/leases", "/webhooks", "/agents", "/evals", "/work", "/search", "/play", "/settings", "/nodes", "/audit", "/welcome", "/guardrails", "/proxies", "/backups", "/compression", "/prompts", "/addresses", "/memory", "/skills", "/plugins", "/tasks", "/rules", "/sync"
+  "/", "/now", "/requests", "/usage", "/resilience", "/providers", "/models", "/combos", "/cache", "/keys", "/limits", "/leases", "/webhooks", "/agents", "/evals", "/work", "/search", "/play", "/settings", "/nodes", "/audit", "/welcome", "/guardrails", "/proxies", "/backups", "/compression", "/prompts", "/addresses", "/memory", "/skills", "/plugins", "/tasks", "/rules", "/sync", "/tunnels"
 ]
 
 describe.skipIf(!canBrowse())("the dashboard and what must stay", () => {

@@ -14,6 +14,7 @@ import { pageOf, pageText, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { Edit } from "./Edit.tsx"
 import { Executions } from "./Executions.tsx"
+import { Pages } from "./Pages.tsx"
 import { Run } from "./Run.tsx"
 import { fullName, isOn, newOf, draftOf, type Skill } from "./words.ts"
 
@@ -95,6 +96,7 @@ const Skills = () => {
             </Loaded>
           </Panel>
           <Executions skills={skills} page={pageOf(asked)} onTurn={(page) => set({ page: pageText(page) })} />
+          <Pages search={search} />
         </>
       )}
       {open?.what === "add" ? <Edit skill={null} onClose={close} /> : null}

@@ -1,0 +1,109 @@
+/** Pages about this gateway for coding agents: its own, made from this release, and those that operators write. */
+import { useState } from "react"
+import { call } from "../../api/call.ts"
+import type { Answer } from "../../api/contract.ts"
+import { useChange, useRead } from "../../api/query.ts"
+import { urlOf } from "../../app/place.ts"
+import { counted } from "../../format/numbers.ts"
+import { Confirm, Dialog } from "../../parts/Dialog.tsx"
+import { Failure, Loaded } from "../../parts/Feedback.tsx"
+import { AreaField, TextField, wrongWith } from "../../parts/Field.tsx"
+import { Icon } from "../../parts/Icon.tsx"
+import { Panel } from "../../parts/Page.tsx"
+import { Table } from "../../parts/Table.tsx"
+import { Ago } from "../../parts/Time.tsx"
+
+type Skill = Answer<"GET /api/agent-skills">["skills"][number]
+
+const touched = ["GET /api/agent-skills", "GET /api/agent-skills/coverage"] as const
+
+const draftOf = (page: Skill | null) => ({ name: page?.name ?? "", description: page?.description ?? "", prompt: page?.prompt ?? "", model: page?.model ?? "", temperature: String(page?.temperature ?? "") })
+const bodyOf = ({ description, model, name, prompt, temperature }: ReturnType<typeof draftOf>) => ({ name, description, prompt, model: model === "" ? null : model, temperature: temperature === "" ? null : Number(temperature) })
+
+const Edit = ({ onClose, page }: { readonly page: Skill | null; readonly onClose: () => void }) => {
+  const [draft, setDraft] = useState(() => draftOf(page))
+  const put = (part: Partial<typeof draft>): void => setDraft({ ...draft, ...part })
+  const add = useChange("POST /api/agent-skills", touched, onClose, { said: "The page is written.", isRecord: false, undo: ({ skill: { id } }) => () => call("DELETE /api/agent-skills/:id", { params: { id } }) })
+  const save = useChange("PUT /api/agent-skills/:id", touched, onClose, { said: "The page is changed.", isRecord: false, undo: ({ skill: { id } }) => () => call("PUT /api/agent-skills/:id", { params: { id }, body: bodyOf(draftOf(page)) }) })
+  const error = add.error ?? save.error
+  const wrong = (field: string): string | undefined => wrongWith(error, field)
+  const body = bodyOf(draft)
+  return (
+    <Dialog title={page === null ? "Write a page" : `Change ${page.name}`} wide onClose={onClose} onSubmit={() => page === null ? add.mutate({ body }) : save.mutate({ params: { id: page.id }, body })}>
+      <div className="grid-fields">
+        <TextField label="Name" value={draft.name} onChange={(name) => put({ name })} required hint="Lower-case letters, digits and -" wrong={wrong("name")} />
+        <TextField label="Description" value={draft.description} onChange={(description) => put({ description })} required hint="When an agent should read it" wrong={wrong("description")} />
+        <TextField label="Model" value={draft.model} onChange={(model) => put({ model })} placeholder="any" wrong={wrong("model")} />
+        <TextField label="Temperature" type="number" value={draft.temperature} onChange={(temperature) => put({ temperature })} placeholder="the model's" wrong={wrong("temperature")} />
+      </div>
+      <AreaField label="Text" rows={12} value={draft.prompt} onChange={(prompt) => put({ prompt })} hint="Markdown: what the agent reads" wrong={wrong("prompt")} />
+      {error === null ? null : <Failure what="The page was not stored" error={error} />}
+      <div className="dialog-foot">
+        <button type="button" className="button" onClick={onClose}>Cancel</button>
+        <button type="submit" className="button button-primary" disabled={add.isPending || save.isPending || draft.name === "" || draft.description === "" || draft.prompt === ""}>Save</button>
+      </div>
+    </Dialog>
+  )
+}
+
+type Open = { readonly what: "edit" | "remove"; readonly page: Skill | null } | null
+
+const List = ({ label, onOpen, pages }: { readonly label: string; readonly pages: ReadonlyArray<Skill>; readonly onOpen: (open: Open) => void }) => (
+  <Table label={label}>
+    <thead><tr><th scope="col">Page</th><th scope="col">Of</th><th scope="col">Changed</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+    <tbody>
+      {pages.map((page) => (
+        <tr key={page.id}>
+          <td><a href={urlOf(`/api/agent-skills/${encodeURIComponent(page.id)}/raw`).href} target="_blank" rel="noreferrer" className="wrap">{page.name}</a><p className="small muted wrap">{page.description}</p></td>
+          <td className="nowrap">{page.category === "own" ? "yours" : page.category === "cli" ? "the command line" : "the API"}{page.generated ? <> <span className="tag">stored</span></> : null}</td>
+          <td className="nowrap"><Ago at={page.updatedAt} never="with the release" /></td>
+          <td className="actions">
+            {page.category === "own" ? (
+              <div className="row">
+                <button type="button" className="button button-small button-quiet button-icon" onClick={() => onOpen({ what: "edit", page })} aria-label={`Edit the page ${page.name}`} title="Edit"><Icon name="edit" size={16} /></button>
+                <button type="button" className="button button-small button-quiet button-icon" onClick={() => onOpen({ what: "remove", page })} aria-label={`Remove the page ${page.name}`} title="Remove"><Icon name="trash" size={16} /></button>
+              </div>
+            ) : null}
+          </td>
+        </tr>
+      ))}
+    </tbody>
+  </Table>
+)
+
+export const Pages = ({ search }: { readonly search: string }) => {
+  const read = useRead("GET /api/agent-skills")
+  const coverage = useRead("GET /api/agent-skills/coverage")
+  const [open, setOpen] = useState<Open>(null)
+  const close = (): void => setOpen(null)
+  const make = useChange("POST /api/agent-skills/generate", touched, undefined, { said: ({ errors, generated }) => `${counted(generated.length, "page is", "pages are")} stored${errors.length === 0 ? "" : `, ${errors.length} failed`}.`, isRecord: false })
+  const remove = useChange("DELETE /api/agent-skills/:id", touched, close, { said: "The page is removed.", isRecord: false, undo: () => open?.page == null ? null : () => call("POST /api/agent-skills", { body: bodyOf(draftOf(open.page)) }) })
+  const wanted = search.toLowerCase()
+  return (
+    <Panel title="Pages for coding agents" actions={<span className="row"><button type="button" className="button button-small" disabled={make.isPending} onClick={() => make.mutate({ body: {} })}>Store those of this release</button><button type="button" className="button button-small" onClick={() => setOpen({ what: "edit", page: null })}>Write a page</button></span>}>
+      <p className="panel-body small muted">
+        What an agent should know of this gateway, as SKILL.md files. Pages of the gateway's own are made when they are read; stored ones stay as they are.
+        {coverage.data === undefined ? null : ` ${coverage.data.api.have + coverage.data.cli.have} of ${coverage.data.api.total + coverage.data.cli.total} are stored.`}
+      </p>
+      {make.error === null ? null : <div className="panel-body"><Failure what="The pages were not stored" error={make.error} /></div>}
+      <Loaded read={read} what="The pages">
+        {({ skills }) => {
+          const found = skills.filter(({ area, description, name }) => `${name} ${area ?? ""} ${description}`.toLowerCase().includes(wanted))
+          const [own, shipped] = [true, false].map((isOwn) => found.filter(({ category }) => category === "own" === isOwn))
+          return (
+            <>
+              {own?.length ? <List label="Pages of yours" pages={own} onOpen={setOpen} /> : null}
+              <details className="list-group" open={wanted !== ""}><summary className="panel-head">{counted(shipped?.length ?? 0, "page", "pages")} of the gateway's own</summary><List label="Pages of the gateway" pages={shipped ?? []} onOpen={setOpen} /></details>
+            </>
+          )
+        }}
+      </Loaded>
+      {open?.what === "edit" ? <Edit page={open.page} onClose={close} /> : null}
+      {open?.what === "remove" && open.page !== null ? (
+        <Confirm title={`Remove ${open.page.name}?`} confirm="Remove the page" pending={remove.isPending} onClose={close} onConfirm={() => remove.mutate({ params: { id: open.page?.id ?? "" } })} error={remove.error === null ? undefined : <Failure what="The page was not removed" error={remove.error} />}>
+          <p>Agents that read it keep what they have.</p>
+        </Confirm>
+      ) : null}
+    </Panel>
+  )
+}
