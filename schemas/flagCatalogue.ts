@@ -153,7 +153,7 @@ export const catalogue = [
   flag("SEARCH_STATS_HIDE_DELETED_CONNECTIONS", "runtime", "Hide Deleted in Search Stats", "boolean", null, "false", "info", false,
     "Hide Deleted in Search Stats"),
   flag("FREE_BADGE_REQUIRES_PROVIDER_FREE_TIER", "runtime", "Strict Free Badge", "boolean", null, "false", "info", false,
-    "UI only", "dashboard"),
+    "Marks a model as free only where its provider has a free tier"),
   flag("RETRY_AFTER_PROVENANCE_ENABLED", "runtime", "Retry-After Provenance", "boolean", null, "false", "info", false,
     "Says on aggregated 429 and 503 replies whether Retry-After rests on a known time"),
   flag("PROTECTED_PRIORITY_INFRA_502_ENABLED", "runtime", "Protected Priority 502", "boolean", null, "false", "info", false,

@@ -1,8 +1,12 @@
+import { usePreferences } from "../api/preferences.ts"
 import icon from "../icon.svg"
 
-export const Brand = () => (
-  <span className="brand">
-    <img src={icon} alt="" />
-    <span className="word">Gateway</span>
-  </span>
-)
+export const Brand = () => {
+  const { instanceName, logo } = usePreferences()
+  return (
+    <span className="brand">
+      <img src={logo === "" ? icon : logo} alt="" />
+      <span className="word">{instanceName}</span>
+    </span>
+  )
+}

@@ -1,5 +1,6 @@
 /** Who uses the page: sign-in, the first password, and a session that ends while somebody works. */
 import { type ReactNode, useEffect, useState } from "react"
+import { instanceName } from "../api/preferences.ts"
 import { queryClient, useChange, useRead } from "../api/query.ts"
 import { call, events, Problem } from "../api/call.ts"
 import { Dialog } from "../parts/Dialog.tsx"
@@ -87,7 +88,7 @@ const toFirstSteps = async (): Promise<void> => {
 
 const SignIn = ({ ways }: { readonly ways: Ways }) => {
   useEffect(() => {
-    document.title = "Sign in · Gateway"
+    document.title = `Sign in · ${instanceName()}`
   }, [])
   return (
     <main className="gate">
@@ -109,7 +110,7 @@ const FirstPassword = () => {
   const set = useChange("POST /api/settings/require-login", [])
   const signIn = useChange("POST /api/auth/login", [], () => void toFirstSteps().then(() => queryClient.invalidateQueries()))
   useEffect(() => {
-    document.title = "Set a password · Gateway"
+    document.title = `Set a password · ${instanceName()}`
   }, [])
   const error = set.error ?? signIn.error
   return (

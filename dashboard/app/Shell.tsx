@@ -3,6 +3,7 @@ import { Link, Outlet, useRouterState } from "@tanstack/react-router"
 import { lazy, Suspense, useEffect, useRef, useState } from "react"
 import { events, Problem } from "../api/call.ts"
 import { useSkew } from "../api/clock.ts"
+import { usePreferences } from "../api/preferences.ts"
 import { queryClient, useChange, useRead } from "../api/query.ts"
 import { duration } from "../format/numbers.ts"
 import { Skeleton } from "../parts/Feedback.tsx"
@@ -10,7 +11,7 @@ import { Icon, type IconName } from "../parts/Icon.tsx"
 import { Notes } from "../parts/Notes.tsx"
 import { Status } from "../parts/Status.tsx"
 import { Brand } from "./Brand.tsx"
-import { areas, onPhones } from "./screens.ts"
+import { areas, nameOf, onPhones, type Screen } from "./screens.ts"
 import { type Theme, useTheme } from "./theme.ts"
 import { toggleZone, useZone } from "./zone.ts"
 import { faultOf, type Health, useHealth } from "./useHealth.ts"
@@ -85,6 +86,8 @@ export const Shell = () => {
     queryClient.clear()
     window.location.reload()
   })
+  const { hidden } = usePreferences()
+  const isHidden = (screen: Screen): boolean => hidden.some((name) => name === nameOf(screen))
   const isAt = (place: string): boolean => place === "/" ? path === "/" : path === place || path.startsWith(`${place}/`)
 
   const shown = useRef(path)
@@ -114,10 +117,10 @@ export const Shell = () => {
           <button type="button" className="button button-small" onClick={() => setOverlay("palette")}>
             <Icon name="search" size={16} /><span className="word">Go to<span className="hidden-text"> a screen or find a request</span></span><kbd className="word" aria-hidden="true">Ctrl K</kbd>
           </button>
-          {areas.map(({ screens, word }) => (
+          {areas.map(({ screens, word }) => screens.every(isHidden) ? null : (
             <div key={word} className="rail-group">
               <p>{word}</p>
-              {screens.map((screen) => (
+              {screens.map((screen) => isHidden(screen) ? null : (
                 <Link key={screen.path} to={screen.path} search={screen.path === "/requests" || screen.path === "/usage" ? range : {}} className="rail-link" aria-current={isAt(screen.path) ? "page" : undefined} title={screen.word}>
                   <Icon name={screen.icon} /><span className="word">{screen.word}</span>
                 </Link>
@@ -147,7 +150,7 @@ export const Shell = () => {
           <Suspense fallback={<div className="page"><Skeleton rows={5} /></div>}><Outlet key={zone} /></Suspense>
         </main>
         <nav className="bottom-bar" aria-label="Main screens">
-          {all.filter((screen) => onPhones.includes(screen.path)).map((screen) => (
+          {all.filter((screen) => onPhones.includes(screen.path) && !isHidden(screen)).map((screen) => (
             <Link key={screen.path} to={screen.path} aria-current={isAt(screen.path) ? "page" : undefined}><Icon name={screen.icon} />{screen.word}</Link>
           ))}
           <button type="button" onClick={() => setOverlay("palette")}><Icon name="more" />More</button>

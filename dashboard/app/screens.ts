@@ -1,10 +1,9 @@
 /** The screens in the rail, by area. The palette and the shell read this one table. */
+import type { ScreenName } from "#src/features/settings/api.ts"
 import type { IconName } from "../parts/Icon.tsx"
 
 export interface Screen {
-  readonly path: "/" | "/requests" | "/usage" | "/resilience" | "/providers" | "/models" | "/combos" | "/keys" | "/play" | "/settings" | "/nodes" | "/audit" | "/webhooks" | "/welcome" | "/limits" | "/cache" | "/leases" | "/work" | "/search" | "/agents" | "/evals" | "/now"
-    | "/guardrails" | "/proxies" | "/backups" | "/compression" | "/prompts" | "/addresses"
-    | "/plugins" | "/memory" | "/skills" | "/tasks" | "/rules" | "/sync" | "/tunnels"
+  readonly path: "/" | "/welcome" | `/${Exclude<ScreenName, "overview">}`
   readonly word: string
   readonly icon: IconName
   /** After `g`. */
@@ -72,6 +71,9 @@ export const areas: ReadonlyArray<{ readonly word: string; readonly screens: Rea
     ]
   }
 ]
+
+/** As settings call it. */
+export const nameOf = ({ path }: Screen): string => path.slice(1) || "overview"
 
 /** What a phone's bottom bar holds. */
 export const onPhones: ReadonlyArray<Screen["path"]> = ["/now", "/requests", "/providers", "/resilience"]

@@ -16,7 +16,8 @@ const current = (): Theme => {
 const apply = (theme: Theme): void => {
   if (theme === "system") delete document.documentElement.dataset["theme"]
   else document.documentElement.dataset["theme"] = theme
-  document.cookie = `${COOKIE}=${theme}; path=${basePath}; max-age=${theme === "system" ? 0 : KEPT_S}; samesite=lax`
+  // Kept for the device's own look, too: a setting may say another one for browsers that chose none.
+  document.cookie = `${COOKIE}=${theme}; path=${basePath}; max-age=${KEPT_S}; samesite=lax`
 }
 
 export const useTheme = (): readonly [Theme, () => void] => {

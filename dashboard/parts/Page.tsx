@@ -1,10 +1,12 @@
 /** The frame of a screen: title, one sentence, actions. */
 import { type ReactNode, useEffect } from "react"
+import { usePreferences } from "../api/preferences.ts"
 
 export const Page = ({ actions, children, lead, title }: { readonly title: string; readonly lead?: ReactNode; readonly actions?: ReactNode; readonly children: ReactNode }) => {
+  const { instanceName } = usePreferences()
   useEffect(() => {
-    document.title = `${title} · Gateway`
-  }, [title])
+    document.title = `${title} · ${instanceName}`
+  }, [instanceName, title])
   return (
     <div className="page">
       <header className="page-head">

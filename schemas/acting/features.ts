@@ -14,7 +14,7 @@ export const features = {
   aggregatorBalance: feature("Balances of aggregator nodes", "No balance is read."),
   backgroundTasks: feature("Switches of background work", "Sweeps run in the gateway's processes; GATEWAY_DISABLE_BACKGROUND_SERVICES stops them."),
   compression: feature("Further engines of compression", "No engine asks a model, keeps a share of the window free (headroom) or stores large blocks for a later question (ccr)."),
-  dashboard: feature("Preferences of the dashboard", "The dashboard keeps none on the gateway: its theme and its switched off keys are cookies of the browser."),
+  dashboard: feature("Health checks in lists of the dashboard", "No list of the dashboard holds health checks, so none can be hidden."),
   discovery: feature("Rankings and feeds of catalogues", "No public ranking is read, and lists of models are read from provider nodes alone."),
   interfaceModes: feature("Other settings of routing", "The gateway decides by combos, chains, aliases, tasks and automatic routing alone."),
   interception: feature("Interception of hosted tools", "Hosted tools are run by their vendors; the gateway runs none in their place. Its own tools are those of MCP servers."),

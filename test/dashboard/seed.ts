@@ -45,6 +45,8 @@ export const seed = async ({ operator, url }: InProcess, mark = ""): Promise<str
   await operator.call("PUT", "/api/settings/task-routing", { taskModelMap: { coding: `coder${mark}` } })
   await operator.call("POST", "/api/sync/tokens", { name: `site${mark}` })
   await operator.call("POST", "/api/fallback/chains", { model: `chain${mark}`, chain: [{ provider: "openai" }, { provider: "sim", enabled: false }] })
+  await operator.call("POST", "/api/agent-skills", { name: "page", description: `when${mark}`, prompt: `text${mark}` })
+  await operator.call("POST", "/api/provider-models", { provider: "lab", modelId: `own${mark}`, modelName: `Own${mark}`, isFree: true })
   await operator.call("PUT", "/api/db-backups")
   await ask(`lab/model${mark}`)
   const reply = await ask("reliable", { "x-session-id": "session" })

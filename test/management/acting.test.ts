@@ -258,8 +258,8 @@ const otherThan = (neutral: Schema.Json, field: string): unknown => {
 }
 
 const special: Readonly<Record<string, unknown>> = {
-  mcpTransport: "sse", a2aEvents: 5, callLogs: 5, frequency: "weekly", comboConfigMode: "expert", intentSimpleMaxWords: 7, modelsDevSyncInterval: 3_600,
-  streamDefaultMode: "json", dailyQuotaResetHour: 3, iconUrl: "https://icons.test/a.png", dailyQuotaResetTimezone: "Europe/Berlin", isFree: true,
+  mcpTransport: "sse", a2aEvents: 5, callLogs: 5, frequency: "weekly", intentSimpleMaxWords: 7, modelsDevSyncInterval: 3_600,
+  streamDefaultMode: "json", dailyQuotaResetHour: 3, dailyQuotaResetTimezone: "Europe/Berlin",
   targetFormat: "claude", preserveOpenAIDeveloperRole: true, upstreamHeaders: { "x-a": "b" }, fetchBackend: "jina", dimensions: "512",
   models: { m: { block: ["a"] } }
 }
@@ -357,7 +357,7 @@ describe("GET /api/system/capabilities", () => {
     assert.strictEqual(reply.status, 200, reply.text)
     assert.lengthOf(at(reply.json, "flags") as ReadonlyArray<unknown>, FlagCatalogue.catalogue.length)
     const fields = at(reply.json, "fields") as ReadonlyArray<{ record: string; field: string; acts: boolean; lacks: string | null }>
-    assert.deepStrictEqual(fields.find(({ field, record }) => record === "Custom model" && field === "isFree"), { record: "Custom model", field: "isFree", acts: false, lacks: "dashboard", neutral: null } as never)
+    assert.deepStrictEqual(fields.find(({ field, record }) => record === "Setting" && field === "hideHealthCheckLogs"), { record: "Setting", field: "hideHealthCheckLogs", acts: false, lacks: "dashboard", neutral: false } as never)
     const acting = fields.filter(({ acts }) => acts).length
     assert.deepStrictEqual(at(reply.json, "summary", "fields"), { acting, inert: fields.length - acting })
     assert.strictEqual((yield* ask("/api/system/capabilities")).status, 401)

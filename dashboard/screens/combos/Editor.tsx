@@ -2,13 +2,14 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useEffect, useId, useState } from "react"
 import { call, Problem } from "../../api/call.ts"
+import { usePreferences } from "../../api/preferences.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { Changes } from "../../parts/edit/Changes.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
-import { SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
+import { AreaField, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { SaveOrCopy } from "../../parts/edit/Theirs.tsx"
-import { bodyOf, type Combo, differences, draftOf } from "./draft.ts"
+import { bodyOf, type Combo, configIn, configText, differences, draftOf } from "./draft.ts"
 import { Lanes } from "./Lanes.tsx"
 import { BackTest, DryRun } from "./Proof.tsx"
 import { strategies } from "./strategies.ts"
@@ -37,6 +38,8 @@ export const Editor = ({ combo, onClose }: { readonly combo: Combo | null; reado
   const [base, setBase] = useState(combo)
   const [draft, setDraft] = useState(() => draftOf(combo))
   const [template, setTemplate] = useState("")
+  const isExpert = usePreferences().comboConfigMode === "expert"
+  const [config, setConfig] = useState(() => configText(combo))
   const [theirs, setTheirs] = useState<Combo | null>(null)
   const create = useChange("POST /api/combos", ["GET /api/combos"], onClose)
   const update = useChange("PUT /api/combos/:id", ["GET /api/combos"], onClose)
@@ -46,7 +49,9 @@ export const Editor = ({ combo, onClose }: { readonly combo: Combo | null; reado
   const names = new Set((options.data?.combos ?? []).map((other) => other.name).filter((other) => other !== combo?.name))
   const models = (options.data?.providers ?? []).flatMap((provider) => provider.models.map((model) => `${provider.id}/${model.id}`))
   // Before the strategies and combos are known, a draft would be saved as something else.
-  const body = options.data === undefined ? null : bodyOf(draft, known, names)
+  const plain = options.data === undefined ? null : bodyOf(draft, known, names)
+  const given = configIn(config)
+  const body = plain === null || !isExpert ? plain : given === null ? null : { ...plain, config: given }
   const declared = body === null ? null : { ...body, name: undefined }
   const asked = body === null ? null : { ...body, ...(base === null ? {} : { id: base.id }) }
   const rested = useRested(JSON.stringify(asked))
@@ -74,6 +79,7 @@ export const Editor = ({ combo, onClose }: { readonly combo: Combo | null; reado
     if (theirs === null) return
     setBase(theirs)
     setDraft(draftOf(theirs))
+    setConfig(configText(theirs))
     setTheirs(null)
     update.reset()
   }
@@ -81,7 +87,7 @@ export const Editor = ({ combo, onClose }: { readonly combo: Combo | null; reado
     <Dialog title={combo === null ? "New combo" : `Edit ${combo.name}`} wide onClose={onClose} onSubmit={() => save(base?.updatedAt)}>
       <div className="combo-editor">
         <div className="stack">
-          {combo === null ? (
+          {combo === null && !isExpert ? (
             <SelectField
               label="Begin with" value={template} choices={templates} disabled={options.data === undefined} hint="Steps are models of your connections; change them as you like"
               onChange={(value) => {
@@ -96,12 +102,13 @@ export const Editor = ({ combo, onClose }: { readonly combo: Combo | null; reado
           </div>
           <SelectField label="Strategy" value={draft.strategy} choices={(options.data === undefined ? [draft.strategy] : known).map((value) => ({ value, word: value }))} onChange={(strategy) => setDraft({ ...draft, strategy })} hint={strategies[draft.strategy] ?? ""} wrong={wrongWith(error, "strategy")} />
           <Lanes steps={draft.steps} strategy={draft.strategy} list={list} combos={stored.filter(({ id }) => id !== combo?.id)} options={options.data} plan={plan.error === null ? plan.data : undefined} onChange={(steps) => setDraft({ ...draft, steps })} />
+          {isExpert ? <AreaField label="Configuration" rows={8} value={config} onChange={setConfig} hint="JSON. What it leaves out is as the provider's settings and the defaults say." wrong={given === null ? "This is no JSON object" : wrongWith(error, "config")} /> : null}
           <datalist id={list}>{[...names, ...models].map((id) => <option key={id} value={id}>{id}</option>)}</datalist>
         </div>
         <div className="stack">
           <DryRun plan={plan} />
           <BackTest body={asked} />
-          {base === null ? null : <Changes list={differences(draftOf(base), draft)} />}
+          {base === null ? null : <Changes list={[...differences(draftOf(base), draft), ...configText(base) === config ? [] : [{ what: "configuration", before: configText(base), after: config }]]} />}
         </div>
       </div>
       {theirs === null ? error === null ? null : <Failure what="The combo was not saved" error={error} /> : (

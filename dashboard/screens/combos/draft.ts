@@ -51,6 +51,18 @@ export const bodyOf = ({ description, name, steps, strategy }: Draft, strategies
   return models.length === 0 || name === "" ? null : { name, description, strategy: strategies.find((each) => each === strategy) ?? "priority" as const, models }
 }
 
+export const configText = (combo: Combo | null): string => JSON.stringify(combo?.config ?? {}, null, 2)
+
+/** Null for a text that is no object. */
+export const configIn = (text: string): Combo["config"] | null => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
 export const moved = (steps: ReadonlyArray<Step>, from: number, to: number): ReadonlyArray<Step> => {
   const step = steps[from]
   if (step === undefined || from === to || to < 0 || to >= steps.length) return steps

@@ -10,6 +10,7 @@ import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Table } from "../../parts/Table.tsx"
 import { nameOf } from "../combos/draft.ts"
+import { How } from "./How.tsx"
 import { ModelNames, useConnected } from "./ModelNames.tsx"
 import { Aliases, WhoAnswers } from "./Names.tsx"
 import { Lists } from "./Lists.tsx"
@@ -20,7 +21,7 @@ import { hidesCost, inOrder, type Model, modelsOf, tokensOf } from "./used.ts"
 const MOST_ROWS = 200
 const WINDOW_HOURS = 24
 
-const shows = [{ value: "", word: "Of connected providers" }, { value: "unpriced", word: "Without a price" }, { value: "mine", word: "With a price of yours" }, { value: "all", word: "All" }]
+const shows = [{ value: "", word: "Connected providers" }, { value: "unpriced", word: "Without a price" }, { value: "mine", word: "With a price of yours" }, { value: "all", word: "All" }]
 
 const dollars = (value: number | undefined): string => value === undefined ? unknown : money(value)
 
@@ -35,11 +36,12 @@ const Models = () => {
   const names = useId()
   const connected = useConnected()
   const [open, setOpen] = useState<Model | null>(null)
+  const [how, setHow] = useState<Pick<Model, "model" | "provider"> | null>(null)
   const wanted = search.toLowerCase()
   const usedBy = (id: string): ReadonlyArray<string> => (combos.data?.combos ?? []).filter(({ models: steps }) => steps.some((step) => step.kind === "model" && nameOf(step) === id)).map(({ name }) => name)
   const set = (change: { readonly search?: string; readonly show?: string }): void => void navigate({ search: Object.fromEntries(Object.entries({ search, show, ...change }).filter(([, value]) => value !== "")), replace: true })
   return (
-    <Page title="Models & prices" lead="Prices are dollars for a million tokens. A model without a price counts as free in budgets and sums.">
+    <Page title="Models & prices" lead="Prices are dollars for a million tokens. A model without a price counts as free in budgets and sums." actions={<button type="button" className="button" onClick={() => setHow({ provider: "", model: "" })}><Icon name="plus" size={16} />Add a model</button>}>
       <Panel>
         <div className="panel-head">
           <div className="filters">
@@ -67,7 +69,7 @@ const Models = () => {
                       const id = `${row.provider}/${row.model}`
                       return (
                         <tr key={id}>
-                          <td className="cut" title={id}><Link to="/play" search={{ model: id }} className="row-link">{id}</Link></td>
+                          <td className="cut" title={id}><Link to="/play" search={{ model: id }} className="row-link">{id}</Link>{row.isFree ? <> <span className="tag">free</span></> : null}</td>
                           <td className="cut" title={row.name}>{row.name}</td>
                           <td className="end">{dollars(row.price?.input)}</td>
                           <td className="end">{dollars(row.price?.output)}</td>
@@ -77,7 +79,7 @@ const Models = () => {
                           <td className="end">{row.used === undefined ? unknown : hidesCost(row) ? <Status tone="warn" word="not known" /> : money(row.used.cost)}</td>
                           <td className="end">{duration(row.latency?.p50LatencyMs)}</td><td className="end">{percent(row.latency?.successRate)}</td>
                           <td className="wrap">{usedBy(id).map((name) => <span key={name} className="tag">{name}</span>)}</td>
-                          <td className="actions"><button type="button" className="button button-small button-quiet button-icon" onClick={() => setOpen(row)} aria-label={`Price of ${id}`} title="Price"><Icon name="edit" size={16} /></button></td>
+                          <td className="actions"><div className="row"><button type="button" className="button button-small button-quiet button-icon" onClick={() => setHow(row)} aria-label={`How ${id} is called`} title="How it is called"><Icon name="settings" size={16} /></button><button type="button" className="button button-small button-quiet button-icon" onClick={() => setOpen(row)} aria-label={`Price of ${id}`} title="Price"><Icon name="edit" size={16} /></button></div></td>
                         </tr>
                       )
                     })}
@@ -95,6 +97,7 @@ const Models = () => {
       </div>
       <Lists />
       <ModelNames id={names} />
+      {how === null ? null : <How provider={how.provider} model={how.model} onClose={() => setHow(null)} />}
       {open === null ? null : <Price provider={open.provider} model={open.model} price={open.price} onClose={() => setOpen(null)} />}
     </Page>
   )

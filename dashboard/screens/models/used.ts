@@ -10,6 +10,7 @@ export interface Model {
   readonly model: string
   readonly name: string
   readonly priced: boolean
+  readonly isFree: boolean
   readonly price: PriceRow | undefined
   readonly used: Used | undefined
   readonly latency: Latency | undefined
@@ -33,7 +34,7 @@ export const modelsOf = ({ latencies, models, prices, usage }: Read): ReadonlyAr
   const use = new Map(usage.map((row) => [idOf(row), row]))
   const took = new Map(latencies.map((row) => [idOf(row), row]))
   const known = new Set(models.map(idOf))
-  const strays = usage.filter((row) => !known.has(idOf(row)) && row.provider !== "" && row.model !== "").map(({ model, provider }) => ({ provider, model, name: model, priced: prices?.[provider]?.[model] !== undefined }))
+  const strays = usage.filter((row) => !known.has(idOf(row)) && row.provider !== "" && row.model !== "").map(({ model, provider }) => ({ provider, model, name: model, priced: prices?.[provider]?.[model] !== undefined, isFree: false }))
   return [...models, ...strays].map((row) => ({ ...row, price: prices?.[row.provider]?.[row.model], used: use.get(idOf(row)), latency: took.get(idOf(row)) }))
 }
 

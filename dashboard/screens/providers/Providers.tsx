@@ -20,7 +20,7 @@ import { Add } from "./Add.tsx"
 import { Edit } from "./Edit.tsx"
 import { SignIn } from "./SignIn.tsx"
 import { type Connection, endsSoon, stateOf, summaryOf } from "./state.ts"
-import { useShownProvider } from "./vendors.ts"
+import { useIcons, useShownProvider } from "./vendors.ts"
 
 const EVERY_MS = 10_000
 
@@ -36,9 +36,10 @@ const QuotaLine = ({ quota }: { readonly quota: Quota | undefined }) => quota ==
   </>
 )
 
-const Row = ({ connection, onDelete, onEdit, onSignIn, provider, quota }: {
+const Row = ({ connection, icon, onDelete, onEdit, onSignIn, provider, quota }: {
   readonly connection: Connection
   readonly provider: string
+  readonly icon: string | null
   readonly quota: Quota | undefined
   readonly onEdit: () => void
   readonly onDelete: () => void
@@ -61,7 +62,7 @@ const Row = ({ connection, onDelete, onEdit, onSignIn, provider, quota }: {
         <strong className="wrap">{connection.name}</strong> <Owned record={connection} />
         {trouble === null || trouble === undefined ? null : <p className="small muted wrap" role={test.data === undefined && test.error === null && renew.error === null ? undefined : "status"}>{trouble}</p>}
       </td>
-      <td className="wrap">{provider}</td>
+      <td className="wrap">{icon === null ? null : <img className="picture" src={icon} alt="" />}{provider}</td>
       <td>
         {test.isPending ? <Status tone="info" word="Testing" /> : <Status tone={state.tone} word={state.word} />}
         {state.until === null ? null : <p className="small muted">for <Countdown until={state.until} /></p>}
@@ -91,6 +92,7 @@ const Providers = () => {
   const read = useRead("GET /api/providers", {}, { everyMs: EVERY_MS })
   const quotas = useRead("GET /api/usage/quota", {}, { everyMs: EVERY_MS })
   const shownProvider = useShownProvider()
+  const icons = useIcons()
   const [signingIn, setSigningIn] = useState<Connection | null>(null)
   const [adding, setAdding] = useState(false)
   const [editing, setEditing] = useState<Connection | null>(null)
@@ -145,7 +147,7 @@ const Providers = () => {
                 {shown.length === 0 ? <Empty icon="search" title="No connection fits" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : (
                   <Table label="Connections">
                       <thead><tr><th scope="col">Name</th><th scope="col">Provider</th><th scope="col">State</th><th scope="col">Default model</th><th scope="col" className="end">Priority</th><th scope="col">Tested</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
-                      <tbody>{shown.map((connection) => <Row key={connection.id} connection={connection} provider={shownProvider(connection.provider)} quota={quotas.data?.providers.find(({ connectionId }) => connectionId === connection.id)} onSignIn={() => setSigningIn(connection)} onEdit={() => setEditing(connection)} onDelete={() => setDeleting(connection)} />)}</tbody>
+                      <tbody>{shown.map((connection) => <Row key={connection.id} connection={connection} provider={shownProvider(connection.provider)} icon={icons.get(connection.provider) ?? null} quota={quotas.data?.providers.find(({ connectionId }) => connectionId === connection.id)} onSignIn={() => setSigningIn(connection)} onEdit={() => setEditing(connection)} onDelete={() => setDeleting(connection)} />)}</tbody>
                     </Table>
                 )}
               </>

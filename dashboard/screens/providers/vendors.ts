@@ -20,6 +20,9 @@ export const useVendors = (): ReadonlyArray<Vendor> => {
   })).filter(({ id }) => id !== "").sort((a, b) => a.name.localeCompare(b.name))
 }
 
+/** Pictures of servers of one's own, by the provider's id. */
+export const useIcons = (): ReadonlyMap<string, string | null> => new Map(useRead("GET /api/provider-nodes").data?.nodes.map(({ iconUrl, id }) => [id, iconUrl]))
+
 /** A provider as clients call it: a server of one's own by its prefix. `everyMs`: where other operators' new servers are shown, too. */
 export const useShownProvider = (everyMs: number | null = null): (provider: string) => string => {
   const { data } = useRead("GET /api/provider-nodes", {}, { everyMs })

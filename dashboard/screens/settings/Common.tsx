@@ -7,8 +7,8 @@ import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, Switch, TextField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 
-type Change = Body<"PATCH /api/settings">
-type Settings = Answer<"GET /api/settings">
+export type Change = Body<"PATCH /api/settings">
+export type Settings = Answer<"GET /api/settings">
 
 interface Common {
   readonly name: keyof Change
@@ -61,7 +61,7 @@ const rows: ReadonlyArray<OnOff | Written | Chosen> = [
 
 const shown = (value: Settings[string] | undefined): string => value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value)
 
-const Row = ({ row, value }: { readonly row: OnOff | Written | Chosen; readonly value: Settings[string] | undefined }) => {
+export const Row = ({ row, value }: { readonly row: OnOff | Written | Chosen; readonly value: Settings[string] | undefined }) => {
   const save = useChange("PATCH /api/settings", ["GET /api/settings"], undefined, {
     said: "The setting is changed.", undo: () => typeof value === "object" && value !== null ? null : () => call("PATCH /api/settings", { body: { [row.name]: value ?? null } })
   })
@@ -70,7 +70,7 @@ const Row = ({ row, value }: { readonly row: OnOff | Written | Chosen; readonly 
   const patch = (body: Change): void => save.mutate({ body })
   return (
     <li className="row-wide">
-      <div className="stack-tight" style={{ flex: "1 1 20rem", minWidth: 0 }}>
+      <div className="stack-tight" style={{ flex: "1 1 12rem", minWidth: 0 }}>
         {row.kind === "switch" ? <strong>{row.word}</strong> : null}
         {row.kind === "switch" ? <p className="small muted">{row.hint}</p> : null}
         {row.kind === "choice" ? (

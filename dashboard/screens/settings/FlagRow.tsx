@@ -21,7 +21,7 @@ export const FlagRow = ({ flag, onRestart }: { readonly flag: Flag; readonly onR
   const isOff = !flag.acts || set.isPending || isOwned(flag)
   return (
     <li className="row-wide">
-      <div className="stack-tight" style={{ flex: "1 1 24rem", minWidth: 0 }}>
+      <div className="stack-tight" style={{ flex: "1 1 12rem", minWidth: 0 }}>
         <div className="row">
           <strong className="wrap">{flag.label}</strong>
           <Owned record={flag} />

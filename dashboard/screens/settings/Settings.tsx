@@ -10,6 +10,7 @@ import { Page, Panel } from "../../parts/Page.tsx"
 import { CommonSettings } from "./Common.tsx"
 import { ConfigFile } from "./ConfigFile.tsx"
 import { FlagRow } from "./FlagRow.tsx"
+import { Looks } from "./Looks.tsx"
 import { Password } from "./Password.tsx"
 import { SingleSignOn } from "./SingleSignOn.tsx"
 
@@ -82,6 +83,7 @@ const Settings = () => {
     <Page title="Settings & flags" lead="Flags act at once on every node, if nothing else is said.">
       <Flags />
       <CommonSettings search={search} />
+      <Looks search={search} />
       <ConfigFile />
       <Password />
       <SingleSignOn />

@@ -39,6 +39,16 @@ export interface PriceView extends Schema.Schema.Type<typeof PriceView> {}
 export const prices = Schema.Record(Schema.String, Schema.Record(Schema.String, PriceView)).annotate({ identifier: "Prices" })
 const flag = Schema.optionalKey(Schema.Literals(["0", "1", "true", "false"]))
 
+export const PricedModel = Schema.Struct({
+  provider: Schema.String,
+  model: Schema.String,
+  name: Schema.String,
+  priced: Schema.Boolean,
+  /** Free of charge, as the operator says (`isFree` of a custom model), else as its price says. */
+  isFree: Schema.Boolean
+})
+export type PricedModel = typeof PricedModel.Type
+
 /** Prices: operator overrides over synchronised prices over the shipped defaults. */
 export const PricingGroup = HttpApiGroup.make("pricing").add(
   HttpApiEndpoint.get("get", "/api/pricing", { query: { includeSources: flag }, success: prices })
@@ -55,7 +65,7 @@ export const PricingGroup = HttpApiGroup.make("pricing").add(
     .annotate(Access, reads).annotate(OpenApi.Summary, "The shipped prices"),
   HttpApiEndpoint.get("models", "/api/pricing/models", {
     success: Schema.Struct({
-      models: Schema.Array(Schema.Struct({ provider: Schema.String, model: Schema.String, name: Schema.String, priced: Schema.Boolean }))
+      models: Schema.Array(PricedModel)
     })
   }).annotate(Access, reads).annotate(OpenApi.Summary, "Models that can be priced")
 ).annotateMerge(OpenApi.annotations({ title: "Pricing", description: "USD per 1,000,000 tokens." }))

@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Schema from "effect/Schema"
 import { Configuration, shownKeys, shownModel } from "#actors/ports/Configuration.ts"
+import { Flags } from "#actors/ports/Flags.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import { type PriceInput, type PriceView, PricingGroup, StoredPrice } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -10,6 +11,7 @@ import { Audit } from "#src/management/audit/Audit.ts"
 import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
 import * as Pricing from "#src/providers/pricing.ts"
 import { builtin } from "#src/providers/Registry.ts"
+import * as Priceable from "./priceable.ts"
 import * as Surface from "#src/management/Surface.ts"
 
 const KIND = "pricing"
@@ -24,6 +26,7 @@ export const layer = HttpApiBuilder.group(Surface.make(PricingGroup), "pricing",
   const audit = yield* Audit
   const configuration = yield* Configuration
   const documents = yield* DocumentStore
+  const flags = yield* Flags
 
   const view = (): Pricing.PricingView => Pricing.viewOf(configuration.current())
 
@@ -81,13 +84,6 @@ export const layer = HttpApiBuilder.group(Surface.make(PricingGroup), "pricing",
     update: ({ payload }) => answer(update(payload)),
     reset: ({ query }) => answer(reset(query)),
     defaults: () => Effect.sync(() => Pricing.defaults(builtin)),
-    models: () => Effect.sync(() => {
-      const price = Pricing.makePricer(view())
-      return {
-        models: builtin.all.flatMap((row) => row.models.map((model) => ({
-          provider: row.id, model: model.id, name: model.name, priced: price(row.id, model.id) !== null
-        })))
-      }
-    })
+    models: () => Effect.sync(() => ({ models: Priceable.list(configuration.current(), builtin, flags.isOn("FREE_BADGE_REQUIRES_PROVIDER_FREE_TIER")) }))
   })
 }))

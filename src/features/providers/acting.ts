@@ -70,7 +70,7 @@ const nodeRows: RowsOf<NewNode> = {
   ...actIn("src/providers/upstreamEndpoint.ts", "baseUrl", "customHeaders"),
   modelsPath: actsIn("src/features/providers/probe/wireCalls.ts"),
   apiKey: actsIn("src/features/providers/nodes/Nodes.ts"),
-  iconUrl: lacks("dashboard"),
+  iconUrl: actsIn("src/features/providers/nodes/nodeRecord.ts"),
   ...lack("nodeQuota", null, "dailyQuotaResetTimezone", "dailyQuotaResetHour")
 }
 
@@ -80,7 +80,7 @@ const customModelRows: RowsOf<ModelInput> = {
     "contextWindowOverride", "dimensions", "supportsVision", "isHidden", "supportedInputTypes"),
   source: actsIn("src/features/providers/Upstreams.ts"),
   ...actIn("src/providers/modelFormats.ts", "targetFormat", "preserveOpenAIDeveloperRole", "normalizeToolCallId", "compatByProtocol", "generationConfig"),
-  isFree: lacks("dashboard"),
+  isFree: actsIn("src/features/pricing/priceable.ts"),
   upstreamHeaders: actsIn("src/routing/plan.ts")
 }
 

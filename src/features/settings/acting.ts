@@ -7,10 +7,8 @@ import type { SettingsInput } from "./api.ts"
 const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "providerOverrides" | "modelLockout">, Row>> = {
   requireLogin: actsIn("src/management/authentication/Authentication.ts"),
   setupComplete: actsIn("src/features/auth/http.ts"),
-  ...lack("dashboard", null, "theme", "language", "instanceName", "customLogoUrl", "customFaviconUrl"),
-  ...lack("dashboard", [], "hiddenSidebarItems"),
-  ...lack("dashboard", false, "hideHealthCheckLogs"),
-  comboConfigMode: lacks("dashboard", "guided"),
+  ...actIn("src/features/dashboard/preferences.ts", "theme", "language", "instanceName", "customLogoUrl", "customFaviconUrl", "hiddenSidebarItems", "comboConfigMode"),
+  hideHealthCheckLogs: lacks("dashboard", false),
   corsOrigins: actsIn("src/platform/gate/pages.ts"),
   baseUrl: actsIn("src/features/a2a/http.ts"),
   ...actIn("src/features/sync/cloud/Cloud.ts", "cloudUrl", "cloudEnabled"),

@@ -13,6 +13,8 @@ import { PASSWORD_MAXIMUM, PASSWORD_MINIMUM } from "#schemas/passwordLength.ts"
 import { settingKey as addressFilter } from "#schemas/AddressFilter.ts"
 import { settingKey as databaseSettings } from "#schemas/upkeep/DatabaseSettings.ts"
 import { settingKey as pipelines } from "#schemas/words/CompressionPipeline.ts"
+import * as InlineImage from "#schemas/words/InlineImage.ts"
+import { comboModes, languages, type ScreenName, screenNames, themes } from "#schemas/words/Screens.ts"
 import { forgottenKey } from "#schemas/words/LastGood.ts"
 import { settingKey as fallbackChains } from "#schemas/words/FallbackChains.ts"
 
@@ -23,12 +25,17 @@ const nullableText = (maximum: number) => opt(Schema.NullOr(text(0, maximum)))
 
 const webAddress = opt(Schema.NullOr(text(0, 500).check(Schema.makeFilter((url: string) => url === "" || /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/.test(url) || "an http or https URL"))))
 
+const PICTURE_MAXIMUM = 500_000
+/** A picture of the dashboard as a `data:` URL. */
+const picture = opt(Schema.NullOr(text(0, PICTURE_MAXIMUM).check(Schema.makeFilter((url: string) => url === "" || (InlineImage.problemOf(url, PICTURE_MAXIMUM) ?? true)))))
+
 /** Settings an operator may store, each with its range. */
 export const SettingsInput = Schema.Struct({
   requireLogin: flag,
   setupComplete: flag,
-  theme: nullableText(50),
-  language: nullableText(10),
+  /** Of the dashboard, where a browser chose none. */
+  theme: opt(Schema.NullOr(Schema.Literals(["", ...themes]))),
+  language: opt(Schema.NullOr(text(0, 10).check(Schema.makeFilter((language: string) => language === "" || languages.some((each) => each === language) || `${languages.join(", ")}: the dashboard has no other language`)))),
   instanceName: nullableText(100),
   /** Origins whose pages may read answers of the inference surface, and call it without a key where none is required. */
   corsOrigins: opt(Schema.NullOr(text(0, 500).check(Schema.makeFilter((list: string) =>
@@ -37,8 +44,8 @@ export const SettingsInput = Schema.Struct({
   baseUrl: webAddress,
   /** The gateway that this one follows. */
   cloudUrl: webAddress,
-  customLogoUrl: nullableText(500_000),
-  customFaviconUrl: nullableText(500_000),
+  customLogoUrl: picture,
+  customFaviconUrl: picture,
   cloudEnabled: flag,
   stickyRoundRobinLimit: opt(integer(0, 1000)),
   requestRetry: opt(integer(0, 10)),
@@ -56,7 +63,7 @@ export const SettingsInput = Schema.Struct({
   a2aEnabled: flag,
   wsAuth: flag,
   maxBodySizeMb: opt(integer(1, 512)),
-  comboConfigMode: opt(Schema.Literals(["guided", "expert"])),
+  comboConfigMode: opt(Schema.Literals(comboModes)),
   comboDefaults: opt(ComboConfig),
   providerOverrides: opt(Schema.Record(Schema.String, ComboConfig)),
   comboAutoPromoteEnabled: flag,
@@ -100,7 +107,7 @@ export const SettingsInput = Schema.Struct({
   callLogBodyTotalMb: opt(integer(1, 1_000_000)),
   /** Hours that they are kept. */
   callLogBodyHours: opt(integer(1, 8_760)),
-  hiddenSidebarItems: words,
+  hiddenSidebarItems: opt(listOf(Schema.Literals(screenNames), 500)),
   hideHealthCheckLogs: flag,
   customAgents: opt(CustomAgents),
   oidcEnabled: flag,
@@ -114,6 +121,7 @@ export const SettingsInput = Schema.Struct({
   modelsDevSyncEnabled: flag,
   modelsDevSyncInterval: opt(integer(60, 2_592_000))
 }).annotate({ identifier: "SettingsChange" })
+export type { ScreenName }
 export interface SettingsInput extends Schema.Schema.Type<typeof SettingsInput> {}
 
 /** Stored as settings, and read and changed by paths of their own. */

@@ -5,15 +5,15 @@ import type { NewNode, NodeChange, NodeView } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { FieldIssue } from "#schemas/api/Refusal.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
+import * as InlineImage from "#schemas/words/InlineImage.ts"
 import { ownerOf } from "#src/management/ownership/ownership.ts"
 import { keepRedacted, redactHeaders } from "#src/management/redact.ts"
 
 const HEADERS_MAX = 16
 const HEADER_NAME_MAX = 128
 const HEADER_VALUE_MAX = 4096
-const ICON_URL_MAX = 2000
-/** Bytes of an inline icon, decoded. */
-const ICON_DATA_MAX = 256 * 1024
+/** Bytes of an icon. */
+const ICON_MAX = 256 * 1024
 
 const defaultBase = {
   "openai-compatible": "https://api.openai.com/v1",
@@ -55,20 +55,11 @@ export const headerIssues = (field: string, headers: Readonly<Record<string, str
   })
 }
 
-const iconIssue = (icon: string | null): string | null => {
-  if (icon === null) return null
-  if (icon.startsWith("data:")) {
-    const match = /^data:image\/[a-z0-9.+-]+;base64,([A-Za-z0-9+/=]*)$/i.exec(icon)
-    return match !== null && ((match[1] as string).length * 3) / 4 <= ICON_DATA_MAX ? null : "Expected a base64 image of at most 256 KiB"
-  }
-  return /^https?:\/\/\S+$/i.test(icon) && icon.length <= ICON_URL_MAX ? null : "Expected an http(s) URL or a data:image URL"
-}
-
 const issuesOf = (node: ProviderNode): ReadonlyArray<FieldIssue> => {
   const issues: Array<FieldIssue> = [...headerIssues("customHeaders", node.customHeaders)]
   if (node.type === "openai-compatible" && node.apiType === null) issues.push({ field: "apiType", message: "Required for openai-compatible nodes" })
   if (!/^https?:\/\/[^\s/?#]+[^\s?#]*$/i.test(node.baseUrl)) issues.push({ field: "baseUrl", message: "Expected an http(s) URL without query" })
-  const icon = iconIssue(node.iconUrl)
+  const icon = node.iconUrl === null ? null : InlineImage.problemOf(node.iconUrl, ICON_MAX)
   if (icon !== null) issues.push({ field: "iconUrl", message: icon })
   if (node.dailyQuotaResetTimezone !== null && !isTimeZone(node.dailyQuotaResetTimezone)) {
     issues.push({ field: "dailyQuotaResetTimezone", message: "Expected an IANA time zone" })

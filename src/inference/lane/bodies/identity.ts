@@ -119,7 +119,7 @@ const none: ReadonlySet<string> = new Set()
 /** Settings that say nothing about answers; any other one that changes makes every stored answer one of another configuration. */
 const idleSettings: ReadonlySet<string> = new Set([
   "requireLogin", "setupComplete", "theme", "language", "instanceName", "corsOrigins", "baseUrl", "cloudUrl", "customLogoUrl", "customFaviconUrl",
-  "cloudEnabled", "hiddenSidebarItems", "hideHealthCheckLogs", "semanticCacheEnabled", "semanticCacheMaxSize", "semanticCacheTTL",
+  "cloudEnabled", "comboConfigMode", "hiddenSidebarItems", "hideHealthCheckLogs", "semanticCacheEnabled", "semanticCacheMaxSize", "semanticCacheTTL",
   "idempotencyWindowMs", "maxBodySizeMb", "debugMode", "wsAuth", "bruteForceProtection",
   "callLogBodies", "callLogBodyShare", "callLogBodyMaxKb", "callLogBodyTotalMb", "callLogBodyHours"
 ])
