@@ -49,7 +49,9 @@ export const VendorForm = ({ children, onAdded }: { readonly onAdded: (name: str
   const vendors = useVendors()
   const list = useId()
   const [apiKey, setKey] = useState("")
-  const [provider, setProvider] = useState("")
+  /** Null: as the key tells, also when the vendors are known only after it was pasted. */
+  const [chosen, setProvider] = useState<string | null>(null)
+  const provider = chosen ?? vendorOfKey(apiKey, vendors) ?? ""
   const [name, setName] = useState("main")
   const { forget, probe, run } = useProbe()
   const add = useChange("POST /api/providers", ["GET /api/providers", "GET /api/providers/client"], ({ connection }) => {
@@ -60,8 +62,7 @@ export const VendorForm = ({ children, onAdded }: { readonly onAdded: (name: str
   const changeKey = (value: string): void => {
     setKey(value)
     forget()
-    const vendor = vendorOfKey(value, vendors)
-    if (vendor !== null) setProvider(vendor)
+    setProvider(vendorOfKey(value, vendors) !== null ? null : vendors.length === 0 ? chosen : provider)
   }
   return (
     <form

@@ -20,7 +20,7 @@ import { Add } from "./Add.tsx"
 import { Edit } from "./Edit.tsx"
 import { SignIn } from "./SignIn.tsx"
 import { type Connection, endsSoon, stateOf, summaryOf } from "./state.ts"
-import { useIcons, useShownProvider } from "./vendors.ts"
+import { useIcons, useShownProvider, useVendors } from "./vendors.ts"
 
 const EVERY_MS = 10_000
 
@@ -93,6 +93,8 @@ const Providers = () => {
   const quotas = useRead("GET /api/usage/quota", {}, { everyMs: EVERY_MS })
   const shownProvider = useShownProvider()
   const icons = useIcons()
+  // Before a key is pasted: its vendor is then known at once.
+  useVendors()
   const [signingIn, setSigningIn] = useState<Connection | null>(null)
   const [adding, setAdding] = useState(false)
   const [editing, setEditing] = useState<Connection | null>(null)
