@@ -67,6 +67,7 @@ export const SaveOrCopy = ({ body, children, name, owner, section }: {
 }) => owner === "database" ? children : (
   <>
     <span className="small muted wrap">The configuration file declares it, or the gateway that this one follows. Write this there, then apply it here.</span>
-    <CopyButton value={`${section}:\n  ${JSON.stringify(name)}: ${JSON.stringify(body ?? {})}\n`}>Copy as YAML</CopyButton>
+    {/* Before the form knows its record, a copy would take away what the file says. */}
+    {body === null ? null : <CopyButton value={`${section}:\n  ${JSON.stringify(name)}: ${JSON.stringify(body)}\n`}>Copy as YAML</CopyButton>}
   </>
 )
