@@ -197,7 +197,7 @@ describe("an import", () => {
     ["a setting that decides about access", part({ settings: { requireLogin: false, oidcClientSecret: "x", stickyRoundRobinLimit: 1 } }), ["settings.requireLogin", "settings.oidcClientSecret"]],
     ["a flag that does", part({ flags: { REQUIRE_API_KEY: "false", GATEWAY_MCP_ENFORCE_SCOPES: "false" } }), ["flags.REQUIRE_API_KEY", "flags.GATEWAY_MCP_ENFORCE_SCOPES"]],
     ["unknown fields and values that cannot be", part({ settings: { nothing: 1, stickyRoundRobinLimit: -1 }, hats: [] }), ["hats", "settings.nothing", "settings.stickyRoundRobinLimit"]],
-    ["fields that do not act", part({ settings: { theme: "dark" }, connections: [{ id: "x", provider: "openai", name: "n", authType: "apikey", providerSpecificData: { reasoningControl: "g" } }] }), ["settings.theme", "connections.0.providerSpecificData.reasoningControl"]],
+    ["fields that do not act", part({ settings: { hideHealthCheckLogs: true }, connections: [{ id: "x", provider: "openai", name: "n", authType: "apikey", providerSpecificData: { reasoningControl: "g" } }] }), ["settings.hideHealthCheckLogs", "connections.0.providerSpecificData.reasoningControl"]],
     ["names that mean nothing", part({
       combos: [{ name: "a", models: ["nowhere/model", { kind: "combo-ref", comboName: "none" }] }], mappings: [{ pattern: "x", combo: "none" }], prices: { nowhere: { m: { input: 1 } } },
       models: [{ provider: "nowhere", modelId: "m" }], connections: [{ id: "x", provider: "nowhere", name: "n", authType: "none" }]
