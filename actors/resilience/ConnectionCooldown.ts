@@ -35,9 +35,12 @@ export interface State {
   readonly guessed: boolean
 }
 
-/** What a failure asks for: a pause of its own length, which may be our guess all the same, or one that doubles from a base. */
+/**
+ * What a failure asks for: a pause of its own length, or one that doubles from a base. The first may be our guess all the same
+ * (`guessed`), or as good as a hint, so that it makes a running cooldown longer (`exact`).
+ */
 export type CooldownRule =
-  | { readonly reason: CooldownReason; readonly pause: "fixed"; readonly ms: number; readonly guessed?: true }
+  | { readonly reason: CooldownReason; readonly pause: "fixed"; readonly ms: number; readonly guessed?: true; readonly exact?: true }
   | { readonly reason: CooldownReason; readonly pause: "transient" | "rate-limit" | "general" }
 
 export type CooldownEvent =
@@ -132,7 +135,7 @@ const failed = (state: State, event: Extract<CooldownEvent, { readonly _tag: "Fa
   const until = now + pause
   if (pause <= 0 || until <= state.until) return [0, state, none]
   const running = now < state.until
-  if (running && !hinted) return [0, state, none]
+  if (running && !hinted && !(rule.pause === "fixed" && rule.exact === true)) return [0, state, none]
   // A hint and a fixed pause are not guesses: they say nothing about how long to guess next time.
   const grows = !running && !hinted && rule.pause !== "fixed"
   const most = rule.pause === "general" ? general.maxLevel : settings.maxBackoffLevel

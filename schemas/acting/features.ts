@@ -20,7 +20,6 @@ export const features = {
   interception: feature("Interception of hosted tools", "Hosted tools are run by their vendors; the gateway runs none in their place. Its own tools are those of MCP servers."),
   logging: feature("Bodies and tool sources in logs", "Bodies of requests are never in the log; the setting callLogBodies keeps them beside their calls."),
   memory: feature("Other stores of memory", "The vectors of entries are in the gateway's own database."),
-  nodeQuota: feature("Daily quota resets of nodes", "Quota windows are read from the upstream's answers."),
   pluginExtras: feature("Permissions, pages and further hooks of plugins", "The sandbox of a plugin has no network, files, variables and programs. Its hooks do not see streams, and it brings no skills, pages or widgets."),
   privateModels: feature("Further names of models", "A model has the ids of its provider, its alias and the operator's aliases; no further names are made for clients."),
   proxies: feature("Pools and lists of outbound proxies", "An assignment names one proxy, no list of proxies is read from a URL, and addresses behind proxies are not observed.", "/api/v1/management/proxy-subscriptions"),

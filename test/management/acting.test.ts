@@ -259,7 +259,7 @@ const otherThan = (neutral: Schema.Json, field: string): unknown => {
 
 const special: Readonly<Record<string, unknown>> = {
   mcpTransport: "sse", a2aEvents: 5, callLogs: 5, frequency: "weekly", intentSimpleMaxWords: 7, modelsDevSyncInterval: 3_600,
-  streamDefaultMode: "json", dailyQuotaResetHour: 3, dailyQuotaResetTimezone: "Europe/Berlin",
+  streamDefaultMode: "json",
   targetFormat: "claude", preserveOpenAIDeveloperRole: true, upstreamHeaders: { "x-a": "b" }, fetchBackend: "jina", dimensions: "512",
   models: { m: { block: ["a"] } }
 }

@@ -71,7 +71,7 @@ const nodeRows: RowsOf<NewNode> = {
   modelsPath: actsIn("src/features/providers/probe/wireCalls.ts"),
   apiKey: actsIn("src/features/providers/nodes/Nodes.ts"),
   iconUrl: actsIn("src/features/providers/nodes/nodeRecord.ts"),
-  ...lack("nodeQuota", null, "dailyQuotaResetTimezone", "dailyQuotaResetHour")
+  ...actIn("actors/resilience/DailyReset.ts", "dailyQuotaResetTimezone", "dailyQuotaResetHour")
 }
 
 const customModelRows: RowsOf<ModelInput> = {

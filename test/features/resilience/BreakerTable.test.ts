@@ -36,7 +36,7 @@ class World {
 
   constructor(stored: Readonly<Record<string, unknown>> = settings) {
     this.tables = Array.from({ length: NODES }, () => new Tables({
-      connections: [record], connectionById: new Map([[record.id, record]]), settings: new Map(Object.entries(stored))
+      connections: [record], nodes: [], connectionById: new Map([[record.id, record]]), settings: new Map(Object.entries(stored))
     }, { connection: () => {}, provider: () => {}, rest: () => {}, breaker: () => {}, expired: () => {}, lockout: () => {} }))
     this.nodes = this.tables.map((tables, node) => new BreakerTable(tables, tables as unknown as ResilienceControl["Service"], {
       now: () => this.now,

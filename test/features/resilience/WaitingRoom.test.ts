@@ -302,7 +302,7 @@ describe("a stop", () => {
 
 describe("the rules of a connection", () => {
   const effective = (resilience: Record<string, unknown>, outside: Partial<ResilienceSettings.Outside> = {}) =>
-    ResilienceSettings.of({ settings: new Map([["resilience", resilience]]) }, { ...ResilienceSettings.nothingOutside, ...outside })
+    ResilienceSettings.of({ nodes: [], settings: new Map([["resilience", resilience]]) }, { ...ResilienceSettings.nothingOutside, ...outside })
   const section = { requestQueue: { concurrentRequests: 4, requestsPerMinute: 60, minTimeBetweenRequestsMs: 10 } }
 
   it("nothing bounds a connection by default", () => {

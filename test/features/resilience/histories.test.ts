@@ -11,7 +11,7 @@ const records = [connection({ id: "c-1", maxConcurrent: 3 }), connection({ id: "
 const targets = records.flatMap((record) => ["m", "n"].map((model) => target(record, { model })))
 
 const tablesOf = (settings: Readonly<Record<string, unknown>>) => new Tables({
-  connections: records, connectionById: new Map(records.map((record) => [record.id, record])), settings: new Map(Object.entries(settings))
+  connections: records, nodes: [], connectionById: new Map(records.map((record) => [record.id, record])), settings: new Map(Object.entries(settings))
 }, { connection: () => {}, provider: () => {}, rest: () => {}, breaker: () => {}, expired: () => {}, lockout: () => {} })
 
 const Act = Schema.Union([

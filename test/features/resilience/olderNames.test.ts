@@ -11,7 +11,7 @@ const older = Schema.Struct({
 })
 const section = Schema.Struct({ waitForCooldown: ResilienceChange.fields.waitForCooldown })
 
-const settingsOf = (names: object, resilience: object) => ({ settings: new Map<string, unknown>([...Object.entries(names), ["resilience", resilience]]) })
+const settingsOf = (names: object, resilience: object) => ({ nodes: [], settings: new Map<string, unknown>([...Object.entries(names), ["resilience", resilience]]) })
 const acting = (names: object, resilience: object) => ResilienceSettings.of(settingsOf(names, resilience)).settings.waitForCooldown
 
 describe("older names of waits", () => {

@@ -29,7 +29,7 @@ import * as ResilienceSettings from "#src/features/resilience/ports/resilienceSe
 import * as Views from "#src/features/resilience/views.ts"
 
 /** What is read of a snapshot. */
-export type View = Pick<Snapshot, "connections" | "connectionById" | "settings">
+export type View = Pick<Snapshot, "connections" | "connectionById" | "nodes" | "settings">
 
 const noLines: Lines = { size: 0, sizeOf: () => 0, freed: () => {} }
 

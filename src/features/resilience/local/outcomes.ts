@@ -54,7 +54,7 @@ export const failed = (pass: HeldPass, verdict: Verdict, effective: Effective, s
   if (cools) {
     if (effective.providerCooldown !== null && breaksDown && first) Rests.ofProvider(pass, status, effective.providerCooldown, saved, now)
     if (effective.softLockout && verdict.unclear === true) Rests.unclear(pass, verdict, effective.cooldown[pass.profile], saved, now, ownFailures)
-    else Rests.failed(pass, verdict, effective.cooldown[pass.profile], saved, now, ownFailures)
+    else Rests.failed(pass, verdict, effective.cooldown[pass.profile], saved, now, ownFailures, effective.dailyResets.get(pass.target.provider))
   }
   tellLockout(pass, { _tag: "Failed", status }, effective, saved, now)
 }

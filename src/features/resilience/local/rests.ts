@@ -1,6 +1,7 @@
 /** What a call leaves in the cooldowns of its model and connection. */
 import type { OwnFailures } from "#actors/request/OwnFailures.ts"
 import * as ConnectionCooldown from "#actors/resilience/ConnectionCooldown.ts"
+import * as DailyReset from "#actors/resilience/DailyReset.ts"
 import * as SoftLockout from "#actors/resilience/SoftLockout.ts"
 import type { Unavailable, Verdict } from "#actors/request/ports/Resilience.ts"
 import type { HeldPass } from "./HeldPass.ts"
@@ -23,8 +24,8 @@ export const succeeded = (pass: HeldPass, settings: ConnectionCooldown.CooldownR
 }
 
 /** A failure rests its model; the connection as a whole when it says so, or when another request failed with another of its models. */
-export const failed = (pass: HeldPass, verdict: Verdict, settings: ConnectionCooldown.CooldownRules, saved: Hears, now: number, ownFailures: OwnFailures | null): void => {
-  const rule = ConnectionCooldown.ruleOf(verdict)
+export const failed = (pass: HeldPass, verdict: Verdict, settings: ConnectionCooldown.CooldownRules, saved: Hears, now: number, ownFailures: OwnFailures | null, dailyReset?: DailyReset.DailyReset): void => {
+  const rule = resetRule(pass, verdict, dailyReset, now) ?? ConnectionCooldown.ruleOf(verdict)
   if (rule === null) return
   const event: ConnectionCooldown.CooldownEvent = { _tag: "Failed", rule, hintMs: verdict.retryAfterMs, status: verdict.status }
   if (!ConnectionCooldown.isWide(rule, verdict)) {
@@ -33,6 +34,12 @@ export const failed = (pass: HeldPass, verdict: Verdict, settings: ConnectionCoo
   }
   if (ofConnection(pass, event, settings, saved, now)) ownFailures?.began(pass.connection.cooldown)
 }
+
+/** The day's quota is spent, and the node says when the next one begins. */
+const resetRule = ({ target }: HeldPass, verdict: Verdict, dailyReset: DailyReset.DailyReset | undefined, now: number): ConnectionCooldown.CooldownRule | null =>
+  dailyReset !== undefined && DailyReset.isSpent(verdict, target.model)
+    ? { reason: "quota_exhausted", pause: "fixed", ms: DailyReset.nextAfter(dailyReset, now) - now, exact: true }
+    : null
 
 /** A failure of the provider itself rests all of it, as its setting says. */
 export const ofProvider = ({ provider }: HeldPass, status: number, rules: ConnectionCooldown.CooldownRules, saved: Hears, now: number): void =>

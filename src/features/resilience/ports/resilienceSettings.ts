@@ -5,6 +5,7 @@ import * as Schema from "effect/Schema"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import type * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
 import type * as ConnectionCooldown from "#actors/resilience/ConnectionCooldown.ts"
+import * as DailyReset from "#actors/resilience/DailyReset.ts"
 import type * as ModelLockout from "#actors/resilience/ModelLockout.ts"
 import {
   ConcurrencyLimits, ModelLockoutChange, modelLockoutDefaults, type ProfileName, ResilienceChange, resilienceDefaults,
@@ -101,6 +102,8 @@ export interface Effective {
   /** Calls at once; 0 = no cap. */
   readonly globalMax: number
   readonly perProvider: ReadonlyMap<string, number>
+  /** When the daily quotas of provider nodes are new again, by the node's id. */
+  readonly dailyResets: ReadonlyMap<string, DailyReset.DailyReset>
 }
 
 export const limitsOf = (snapshot: Stored): ConcurrencyLimits =>
@@ -122,7 +125,16 @@ const providerCooldownOf = ({ providerCooldown: { enabled, maxMs, minMs } }: Res
 /** A day is fewer doublings of a millisecond. */
 const mostDoublings = 32
 
-export const of = (snapshot: Stored, outside: Outside = nothingOutside): Effective => {
+const dailyResetsOf = ({ nodes }: Pick<Snapshot, "nodes">): ReadonlyMap<string, DailyReset.DailyReset> => {
+  const resets = new Map<string, DailyReset.DailyReset>()
+  for (const node of nodes) {
+    const reset = DailyReset.of(node)
+    if (reset !== null) resets.set(node.id, reset)
+  }
+  return resets
+}
+
+export const of = (snapshot: Stored & Pick<Snapshot, "nodes">, outside: Outside = nothingOutside): Effective => {
   const settings = effective(storedChange(snapshot), outside, OlderNames.stored(snapshot.settings))
   const { connectionCooldown } = settings
   const limits = limitsOf(snapshot)
@@ -141,7 +153,8 @@ export const of = (snapshot: Stored, outside: Outside = nothingOutside): Effecti
     softLockout: outside.softLockout(),
     nodes: Math.max(1, outside.nodes()),
     globalMax: limits.global ?? 0,
-    perProvider: new Map(Object.entries(limits.perProvider ?? {}))
+    perProvider: new Map(Object.entries(limits.perProvider ?? {})),
+    dailyResets: dailyResetsOf(snapshot)
   }
 }
 
