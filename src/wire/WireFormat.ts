@@ -17,6 +17,8 @@ export interface RequestHead {
   readonly stream: boolean
   /** The client asked for usage in the stream (chat and completions `stream_options.include_usage`; true where the format always has it). */
   readonly wantsUsage: boolean
+  /** The client asked for one file, which is sent while it is made: a repeat may be given it whole. */
+  readonly isFile?: boolean
 }
 
 /** What an encoder may know of the model it writes for. */

@@ -82,6 +82,29 @@ describe("speech", () => {
     expect(await lab.rows(reply)).toMatchObject([{ outcome: "completed", tokensIn: 10, tokensOut: 500_000, costUsd: 6.00001 }])
   })
 
+  it("is made once under one Idempotency-Key, whole and while it is made; events are made again", async () => {
+    const headers = { "idempotency-key": "au-said-once" }
+    await lab.sim.rule({ match: { model: "au-said" }, script: { paceMs: 20 } })
+    const long = { model: "lab/au-said", input: "long ".repeat(50), response_format: "wav" }
+    const [first, second] = await Promise.all([say(long, headers), say(long, headers)])
+    const third = await say(long, headers)
+    for (const reply of [first, second, third]) expect([reply.status, reply.headers["content-type"], reply.bytes.equals(toneOf(long.input))]).toEqual([200, "audio/wav", true])
+    expect([first, second, third].filter((reply) => reply.headers["x-gateway-idempotent"] === "true").length).toBe(2)
+    expect([third.headers["x-gateway-model"], third.headers["x-gateway-response-cost"], (await seen("au-said")).length]).toEqual(["lab/au-said", "0.0000000000", 1])
+    expect((await say({ ...long, speed: 2 }, headers)).status).toBe(409)
+    for (const _ of [1, 2]) expect((await say({ model: "lab/au-said-events", stream_format: "sse" }, { "idempotency-key": "au-events" })).status).toBe(200)
+    expect((await seen("au-said-events")).length).toBe(2)
+  })
+
+  it("that breaks under an Idempotency-Key is made again by its repeat", async () => {
+    const headers = { "idempotency-key": "au-broke-once" }
+    const long = { model: "lab/au-broke-once", input: "long ".repeat(50), response_format: "wav" }
+    await lab.sim.rule({ match: { model: "au-broke-once" }, script: { resetAfter: { bytes: 5_000 } }, times: 1 })
+    const broken = await say(long, headers)
+    const again = await say(long, headers)
+    expect([broken.whole, again.status, again.bytes.equals(toneOf(long.input)), again.headers["x-gateway-idempotent"]]).toEqual([false, 200, true, undefined])
+  })
+
   it("that is a page is no speech", async () => {
     await lab.sim.rule({ match: { model: "au-page" }, script: { html: true } })
     const reply = await say({ model: "lab/au-page" })

@@ -33,9 +33,11 @@ const formatRefusal = (body: Body): PublicError | null => {
   return null
 }
 
+const asksEvents = ({ stream_format: format }: Body): boolean => typeof format === "string" && format.toLowerCase() === "sse"
+
 /** Vendors of other formats send the sound itself, in which a reader of events finds nothing. */
-const eventsRefusal = ({ stream_format: format }: Body): PublicError | null =>
-  typeof format === "string" && format.toLowerCase() === "sse" ? invalid("stream_format", "This model sends the sound alone: set 'stream_format' to 'audio'.") : null
+const eventsRefusal = (body: Body): PublicError | null =>
+  asksEvents(body) ? invalid("stream_format", "This model sends the sound alone: set 'stream_format' to 'audio'.") : null
 
 /** Characters that are spoken. */
 export const unitsOf = ({ input }: Body): Units => ({ character: typeof input === "string" ? [...input].length : 0 })
@@ -45,7 +47,7 @@ export const units = (_head: RequestHead, body: Body): Units => unitsOf(body)
 export const codec: OneShotCodec<RequestHead> = {
   head: (body) =>
     OneShotJson.modelRefusal(body["model"], "openai/gpt-4o-mini-tts") ?? OneShotJson.textRefusal(body, "input") ?? voiceRefusal(body["voice"]) ??
-    speedRefusal(body["speed"]) ?? formatRefusal(body) ?? { model: body["model"] as string, stream: true, wantsUsage: false },
+    speedRefusal(body["speed"]) ?? formatRefusal(body) ?? { model: body["model"] as string, stream: true, wantsUsage: false, isFile: !asksEvents(body) },
   units: unitsOf,
   encode: (family, asked) => {
     const vendor = vendorOf(family)

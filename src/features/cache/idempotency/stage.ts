@@ -4,7 +4,8 @@
  *
  * While the first one runs, repeats wait for it; when it succeeds they get the same bytes with `X-Gateway-Idempotent: true`, and so
  * do later repeats in the window. When it fails, its own caller gets the error and the next repeat makes the call itself. A caller
- * that leaves ends the call only if no other one waits for it. Streams pass: they are neither replayed nor shared.
+ * that leaves ends the call only if no other one waits for it. Streams pass: they are neither replayed nor shared. A file that is sent
+ * while it is made is no stream: its own caller hears it as it comes, and repeats get it whole.
  *
  * An Idempotency-Key with another body is a client's mistake (409); X-Request-Id is a correlation id that clients may reuse, so there
  * another body is another request.
@@ -43,6 +44,8 @@ export interface Options {
 
 /** Bytes and number of replies that are kept for repeats. */
 const maxKeptBytes = 16 * 1024 * 1024
+/** Bytes of a file that repeats are given; who repeats the request for a larger one makes a call. */
+const maxFileBytes = maxKeptBytes / 2
 const maxKept = 10_000
 /** A claim expires after this time without a renewal, ms: a node's death is unnoticed for as long. */
 export const leaseMs = 6_000
@@ -74,7 +77,7 @@ export class Idempotency implements Stage {
   }
 
   applies(call: AdmittedCall): boolean {
-    if (call.head.stream || this.options.windowMs() === 0) return false
+    if ((call.head.stream && call.head.isFile !== true) || this.options.windowMs() === 0) return false
     // Only another node could ask it, too.
     if (this.options.store === null && call.request.actsAs?.asksOnce === true) return false
     return Identity.isNamed(call.request)
@@ -148,6 +151,9 @@ class Repeat implements Waiter<KeptReply>, CoalescedCallListener {
   private owner: string | null = null
   private stopLooking: (() => void) | null = null
   private stopRenewing: (() => void) | null = null
+  /** What came of a file; null = the answer is none, or it is too large. */
+  private parts: Array<Uint8Array> | null
+  private partsBytes = 0
 
   constructor(stage: Idempotency, call: AdmittedCall, next: (call: AdmittedCall) => void, named: Named) {
     this.stage = stage
@@ -155,6 +161,7 @@ class Repeat implements Waiter<KeptReply>, CoalescedCallListener {
     this.next = next
     this.named = named
     this.cameAt = stage.options.now()
+    this.parts = call.head.isFile === true ? [] : null
   }
 
   // ---- waiting ---------------------------------------------------------------------------------------------------------------------
@@ -255,9 +262,20 @@ class Repeat implements Waiter<KeptReply>, CoalescedCallListener {
     this.flight?.resolve(reply)
   }
 
-  readonly streamed = (): void => this.failed()
+  readonly streamed = (headers: ReadonlyArray<string>): void => {
+    const { parts } = this
+    if (parts === null) return this.failed()
+    this.parts = null
+    this.answered(200, headers, Buffer.concat(parts, this.partsBytes))
+  }
 
-  readonly chunk = (): void => {}
+  readonly chunk = (bytes: Uint8Array): void => {
+    if (this.parts === null) return
+    this.partsBytes += bytes.length
+    if (this.partsBytes > maxFileBytes) this.parts = null
+    // A copy: `slice` of a Buffer is the same, borrowed memory.
+    else this.parts.push(Buffer.from(bytes))
+  }
 
   readonly failed = (): void => {
     this.settleClaim(null)
