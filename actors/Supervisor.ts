@@ -84,6 +84,7 @@ export const loops = {
   "compression statistics": fiber("requests", STEADY, "savings of compression wait to be stored"),
   "raw outputs": fiber("requests", STEADY, "whole outputs of tools wait in memory, and further ones are not kept"),
   "search statistics": fiber("requests", STEADY, "counts of searches wait to be stored"),
+  "proxy subscriptions": fiber("requests", STEADY, "lists of outbound proxies grow old"),
   "proxy health": fiber("requests", STEADY, "counts of tunnels wait to be stored"),
   "background responses": fiber("requests", STEADY, "responses in the background are made twice, or wait for a process that makes them"),
   "sweep/responses": fiber("requests", STEADY, "expired responses stay stored"),

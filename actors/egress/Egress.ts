@@ -70,6 +70,7 @@ export const outbound = (proxy: Proxy, socks5: boolean): OutboundProxy => ({
   password: proxy.password ?? none,
   refusal: proxy.status === "inactive"
     ? "is inactive: activate it, or remove its assignments"
+    : proxy.leftAt !== null ? "has left its list: assign another one, or remove its assignments"
     : proxy.type === "socks5" && !socks5 ? "is a SOCKS5 proxy, which the setting enableSocks5Proxy does not allow" : null
 })
 

@@ -22,7 +22,7 @@ export const features = {
   memory: feature("Other stores of memory", "The vectors of entries are in the gateway's own database."),
   pluginExtras: feature("Permissions, pages and further hooks of plugins", "The sandbox of a plugin has no network, files, variables and programs. Its hooks do not see streams, and it brings no skills, pages or widgets."),
   privateModels: feature("Further names of models", "A model has the ids of its provider, its alias and the operator's aliases; no further names are made for clients."),
-  proxies: feature("Pools and lists of outbound proxies", "An assignment names one proxy, no list of proxies is read from a URL, and addresses behind proxies are not observed.", "/api/v1/management/proxy-subscriptions"),
+  proxies: feature("Pools of outbound proxies", "An assignment names one proxy, and addresses behind proxies are not observed."),
   systemTransforms: feature("Transforms of instructions", "What stands around the instructions is the setting systemPrompt, and payload rules change any other part of a body."),
   toolPolicy: feature("Policy of tools", "Tools are offered and called as clients and models say."),
   trafficInterception: feature("Traffic interception", "No intercepting proxy is started."),

@@ -22,8 +22,12 @@ export const Proxy = Schema.Struct({
   notes: Schema.NullOr(Schema.String),
   /** What is assigned to an inactive proxy fails: it does not go another way. */
   status: Schema.Literals(["active", "inactive"]),
-  /** `settings`: made by PUT /api/settings/proxy, which removes it with its last assignment. */
-  source: Schema.Literals(["manual", "settings"]),
+  /** `settings`: made by PUT /api/settings/proxy, which removes it with its last assignment; `subscription`: of a list. */
+  source: Schema.Literals(["manual", "settings", "subscription"]),
+  /** The list that it came from. */
+  subscriptionId: Schema.NullOr(Schema.String),
+  /** Since when the list does not name it any more. What is assigned to it fails, as with an inactive proxy. */
+  leftAt: Schema.NullOr(Schema.String),
   family: ProxyFamily,
   createdAt: Schema.String,
   updatedAt: Schema.String

@@ -244,7 +244,7 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
       () => Effect.runPromise(Context.get(alone.gateway.services(), BatchStore).find("batch_defect", "all")), (batch) => batch?.state.status === "expired", "the end of a batch whose window is over"
     )
   },
-  "sweep/batches": always, "sweep/memories": always, "scheduled backups": always, "model catalogues": always, "database check": always,
+  "sweep/batches": always, "sweep/memories": always, "scheduled backups": always, "model catalogues": always, "proxy subscriptions": always, "database check": always,
   "sweep/files": always,
   "sweep/file bytes": always,
   "background responses": always,

@@ -4,7 +4,7 @@ import * as Egress from "#actors/egress/Egress.ts"
 import type { Proxy, ProxyAssignment, ProxyScope } from "#schemas/egress/Proxy.ts"
 
 const proxy = (id: string, over: Partial<Proxy> = {}): Proxy => ({
-  id, name: id, type: "http", host: "p.test", port: 8080, username: null, password: null, region: null, notes: null, status: "active", source: "manual",
+  id, name: id, type: "http", host: "p.test", port: 8080, username: null, password: null, region: null, notes: null, status: "active", source: "manual", subscriptionId: null, leftAt: null,
   family: "auto", createdAt: "", updatedAt: "2026-01-01T00:00:00.000Z", ...over
 })
 const assigned = (scope: ProxyScope, scopeId: string, proxyId: string): ProxyAssignment => ({ scope, scopeId, proxyId, assignedAt: "" })

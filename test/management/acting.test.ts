@@ -43,8 +43,9 @@ import { Skill } from "#src/features/skills/ports/Skill.ts"
 import { mcpServer } from "#src/features/mcpServers/acting.ts"
 import { memory } from "#src/features/memory/acting.ts"
 import { SettingsChange } from "#src/features/memory/api.ts"
-import { proxy } from "#src/features/proxies/acting.ts"
+import { proxy, subscription } from "#src/features/proxies/acting.ts"
 import { NewProxy, ProxyChange } from "#src/features/proxies/api.ts"
+import { NewSubscription, SubscriptionChange } from "#src/features/proxies/subscriptions/api.ts"
 import { NewWebhook, WebhookChange } from "#src/features/webhooks/api.ts"
 import * as FlagCatalogue from "#schemas/flagCatalogue.ts"
 import { ApiKeyPolicy, defaultPolicy } from "#schemas/records/ApiKey.ts"
@@ -106,6 +107,8 @@ const leaves = (schema: Schema.Top): ReadonlySet<string> => {
 /** A change of a proxy without its id, which says which one. */
 const { id: _id, ...proxyFields } = ProxyChange.fields
 const ofProxy = Schema.Struct(proxyFields)
+const { id: _subscription, ...subscriptionFields } = SubscriptionChange.fields
+const ofSubscription = Schema.Struct(subscriptionFields)
 
 const inputs: ReadonlyArray<readonly [Table, ReadonlyArray<Schema.Top>]> = [
   [settings, [SettingsInput]],
@@ -138,6 +141,7 @@ const inputs: ReadonlyArray<readonly [Table, ReadonlyArray<Schema.Top>]> = [
   [skill, [NewSkill, SkillChange]],
   [plugin, [Schema.Struct({ ...NewPlugin.fields, manifest: ManifestInput })]],
   [proxy, [NewProxy, ofProxy]],
+  [subscription, [NewSubscription, ofSubscription]],
   [budget, [BudgetInput]],
   [tokenLimit, [TokenLimitInput]]
 ]

@@ -90,6 +90,9 @@ const rows: ReadonlyArray<Row> = [
   { endpoint: "PATCH /api/v1/management/proxies", make: (call) => Effect.map(
     made(call, "/api/v1/management/proxies", { name: "p", host: "p.test", port: 8080, username: "u", password: "hush-hush" }, "id"),
     (id) => ({ read: `/api/v1/management/proxies?id=${id}`, send: "/api/v1/management/proxies", pick: whole })) },
+  { endpoint: "PATCH /api/v1/management/proxy-subscriptions", make: (call) => Effect.map(
+    made(call, "/api/v1/management/proxy-subscriptions", { name: "s", url: "https://lists.test/all.txt?token=hush-hush" }, "id"),
+    (id) => ({ read: "/api/v1/management/proxy-subscriptions", send: "/api/v1/management/proxy-subscriptions", pick: listed("items", "id", id) })) },
   { endpoint: "PUT /api/v1/management/proxies/assignments", make: (call) => Effect.gen(function*() {
     const proxyId = yield* made(call, "/api/v1/management/proxies", { name: "p", host: "p.test", port: 8080 }, "id")
     yield* call("PUT", "/api/v1/management/proxies/assignments", { scope: "provider", scopeId: "openai", proxyId })

@@ -7,6 +7,7 @@ import * as References from "effect/References"
 import * as SqlClient from "effect/sql/SqlClient"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import { ConnectionStore, DocumentStore, KeyStore, ProxyStore } from "#actors/ports/Stores.ts"
+import { ProxySubscriptionStore } from "#src/features/proxies/subscriptions/ProxySubscriptionStore.ts"
 import { WebhookStore } from "#actors/webhook/WebhookQueue.ts"
 import * as A2aTask from "#src/features/a2a/ports/A2aTask.ts"
 import { A2aTaskStore } from "#src/features/a2a/ports/A2aTaskStore.ts"
@@ -52,8 +53,12 @@ const plant = Effect.gen(function*() {
     timeoutMs: 1_000, createdAt: "", updatedAt: ""
   })
   yield* (yield* ProxyStore).insert({
-    id: "planted", name: "planted", type: "http", host: "p.test", port: 1, username: secret, password: secret, region: null, notes: null, status: "active", source: "manual",
+    id: "planted", name: "planted", type: "http", host: "p.test", port: 1, username: secret, password: secret, region: null, notes: null, status: "active", source: "manual", subscriptionId: null, leftAt: null,
     family: "auto", createdAt: "", updatedAt: ""
+  })
+  yield* (yield* ProxySubscriptionStore).insert({
+    id: "planted", name: "planted", url: secret, type: "http", enabled: true, intervalSeconds: 300, entryCount: 0, skippedCount: 0, triedAt: null, refreshedAt: null,
+    error: null, createdAt: "", updatedAt: ""
   })
   const tasks = yield* A2aTaskStore
   yield* tasks.insert(A2aTask.submitted({ id: "planted", owner: "key:a", contextId: "c", skill: "s", messages: [], request: {}, isPrivate: false }, 0))
@@ -71,12 +76,13 @@ const harvest = Effect.gen(function*() {
     open((yield* apiKeys.get("planted"))?.sealedKey),
     open((yield* (yield* McpServerStore).get("planted"))?.address),
     ...(yield* (yield* ProxyStore).list).flatMap(({ password, username }) => [open(username), open(password)]),
+    ...(yield* (yield* ProxySubscriptionStore).list).map(({ url }) => open(url)),
     ...(yield* (yield* A2aTaskStore).configs("planted")).map(({ receiver }) => open(receiver)),
     yield* documents.get("secret", "planted")
   ]
 })
 
-const all = [canary, canary, canary, canary, canary, canary, canary, canary, canary, canary, canary, canary, { token: canary }]
+const all = [canary, canary, canary, canary, canary, canary, canary, canary, canary, canary, canary, canary, canary, { token: canary }]
 
 const scenario = (client: Layer.Layer<SqlClient.SqlClient>) =>
   Effect.gen(function*() {
@@ -87,12 +93,12 @@ const scenario = (client: Layer.Layer<SqlClient.SqlClient>) =>
     const lines = yield* everyRow
     assert.isTrue(lines.some((line) => line.includes("visible")), "the rows were read")
     assert.isFalse(lines.some((line) => line.includes(canary) || line.includes(Buffer.from(canary).toString("base64url").slice(0, 20))))
-    assert.strictEqual(lines.join(" ").match(/v1\.[0-9a-f]{8}\./g)?.length, 14)
+    assert.strictEqual(lines.join(" ").match(/v1\.[0-9a-f]{8}\./g)?.length, 15)
 
     // The next master secret opens what the previous one sealed, and seals it anew once.
     assert.deepStrictEqual(yield* under(keys(second, first), harvest), all)
     const reseal = Effect.flatMap(ConnectionStore, (store) => store.reseal)
-    assert.strictEqual(yield* under(keys(second, first), reseal), 8)
+    assert.strictEqual(yield* under(keys(second, first), reseal), 9)
     assert.strictEqual(yield* under(keys(second, first), reseal), 0)
     assert.deepStrictEqual(yield* under(keys(second), harvest), all)
 

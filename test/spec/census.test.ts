@@ -110,6 +110,7 @@ describe("the census of upstream calls", () => {
       "src/management/markets/Market.ts": "lists and packages of marketplaces, from the places that the operator named",
       "src/features/providers/probe/UpstreamProviderProbe.ts": "an operator's check of a connection: its list of models, or one token where there is none",
       "src/features/proxies/ProxyTest.ts": "an operator's test of a proxy, to the service that GATEWAY_PUBLIC_IP_URL names",
+      "src/features/proxies/subscriptions/Subscriptions.ts": "lists of proxies, from the places that the operator named",
       "src/features/quotas/polls/QuotaPolls.ts": "what is left of a connection's account, from its vendor's own endpoint",
       "src/features/mcpServers/client/HttpTransport.ts": "tools of the operator's MCP servers, each call in the audit of tools",
       "src/features/files/stores/S3Client.ts": "files to and from the operator's own bucket",

@@ -48,7 +48,7 @@ describe("the registry", () => {
     const made = await create(8080, { type: "https", username: "user", password: CANARY, region: "eu", notes: "the office", family: "ipv4" })
     expect(made).toEqual({
       id: made.id, name: "office", type: "https", host: "127.0.0.1", port: 8080, username: "[redacted]", password: "[redacted]", region: "eu", notes: "the office",
-      status: "active", source: "manual", family: "ipv4", createdAt: made["createdAt"], updatedAt: made["createdAt"]
+      status: "active", source: "manual", subscriptionId: null, leftAt: null, family: "ipv4", createdAt: made["createdAt"], updatedAt: made["createdAt"]
     })
     expect(await call("GET", PATH)).toEqual({ items: [made], total: 1 })
     expect(await call("GET", `${PATH}?id=${made.id}`)).toEqual(made)

@@ -14,7 +14,7 @@ export const suite = (name: string, layer: Layer.Layer<ProxyHealthStore | ProxyS
       const count = (proxyId: string, made: number, failed: number, latencyMs: number, lastError: string | null) => ({ proxyId, made, failed, latencyMs, lastError })
       for (const id of ["h-one", "h-two"]) {
         yield* proxies.insert({
-          id, name: id, type: "http", host: "p.test", port: 1, username: null, password: null, region: null, notes: null, status: "active", source: "manual",
+          id, name: id, type: "http", host: "p.test", port: 1, username: null, password: null, region: null, notes: null, status: "active", source: "manual", subscriptionId: null, leftAt: null,
           family: "auto", createdAt: time, updatedAt: time
         })
       }

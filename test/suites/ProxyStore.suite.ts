@@ -8,7 +8,7 @@ import { at, time } from "./records.ts"
 
 const proxy = (id: string, fields: Partial<Proxy> = {}): Proxy => ({
   id, name: id, type: "http", host: "proxy.test", port: 8080, username: Redacted.make("user"), password: Redacted.make("secret"), region: null, notes: null,
-  status: "active", source: "manual", family: "auto", createdAt: time, updatedAt: time, ...fields
+  status: "active", source: "manual", subscriptionId: null, leftAt: null, family: "auto", createdAt: time, updatedAt: time, ...fields
 })
 const assignment = (scope: ProxyAssignment["scope"], scopeId: string, proxyId: string): ProxyAssignment => ({ scope, scopeId, proxyId, assignedAt: time })
 
@@ -22,7 +22,7 @@ export const suite = (name: string, layer: Layer.Layer<ProxyStore>): void => {
 
     it.effect("a proxy comes back as it was put, changes, and goes; lists are by name, then id", () => Effect.gen(function*() {
       const store = yield* ProxyStore
-      const given = proxy("crud-b", { type: "socks5", region: "eu", notes: "x", family: "ipv6", status: "inactive", source: "settings" })
+      const given = proxy("crud-b", { type: "socks5", region: "eu", notes: "x", family: "ipv6", status: "inactive", source: "subscription", subscriptionId: "list", leftAt: at(1) })
       yield* store.insert(given)
       yield* store.insert(proxy("crud-a", { name: "crud-b", username: null, password: null }))
       yield* store.insert(proxy("crud-z", { name: "a-first" }))

@@ -26,6 +26,7 @@ import * as NodeStore from "./NodeStore.suite.ts"
 import * as PluginStore from "./PluginStore.suite.ts"
 import * as ProxyHealthStore from "./ProxyHealthStore.suite.ts"
 import * as ProxyStore from "./ProxyStore.suite.ts"
+import * as ProxySubscriptionStore from "./ProxySubscriptionStore.suite.ts"
 import * as QuotaStore from "./QuotaStore.suite.ts"
 import * as ResponseCacheStore from "./ResponseCacheStore.suite.ts"
 import * as ResponseStore from "./ResponseStore.suite.ts"
@@ -66,6 +67,7 @@ export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => 
   PluginStore.suite(name, layer())
   ProxyHealthStore.suite(name, layer())
   ProxyStore.suite(name, layer())
+  ProxySubscriptionStore.suite(name, layer())
   QuotaStore.suite(name, layer())
   ResponseCacheStore.suite(name, layer())
   ResponseStore.suite(name, layer())

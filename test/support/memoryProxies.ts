@@ -6,6 +6,8 @@ import { ProxyStore } from "#actors/ports/Stores.ts"
 import * as ProxyHealth from "#src/features/proxies/health/ProxyHealth.ts"
 import { type ProxyCount, ProxyHealthStore } from "#src/features/proxies/health/ProxyHealthStore.ts"
 import { ProxyTest } from "#src/features/proxies/ProxyTest.ts"
+import type { ProxySubscription } from "#src/features/proxies/subscriptions/ProxySubscription.ts"
+import { ProxySubscriptionStore } from "#src/features/proxies/subscriptions/ProxySubscriptionStore.ts"
 import * as TunnelCounts from "#src/platform/upstream/egress/TunnelCounts.ts"
 import type { Proxy, ProxyAssignment } from "#schemas/egress/Proxy.ts"
 
@@ -34,7 +36,27 @@ export const surface = Layer.merge(
   Layer.succeed(ProxyTest, { run: () => Effect.succeed({ success: false, error: "nobody is there" }) })
 )
 
-export const layer = Layer.sync(ProxyStore, () => {
+const subscriptions = Layer.sync(ProxySubscriptionStore, () => {
+  const all = new Map<string, ProxySubscription>()
+  return ProxySubscriptionStore.of({
+    list: Effect.sync(() => [...all.values()].sort((a, b) => orderOf(a.name, b.name) || orderOf(a.id, b.id))),
+    insert: (one) => Effect.sync(() => void all.set(one.id, one)),
+    change: (one) => Effect.sync(() => {
+      const known = all.get(one.id)
+      if (known === undefined) return false
+      const { enabled, intervalSeconds, name, type, updatedAt, url } = one
+      all.set(one.id, { ...known, enabled, intervalSeconds, name, type, updatedAt, url })
+      return true
+    }),
+    tried: (id, tried) => Effect.sync(() => {
+      const known = all.get(id)
+      if (known !== undefined) all.set(id, { ...known, ...tried })
+    }),
+    remove: (id) => Effect.sync(() => all.delete(id))
+  })
+})
+
+const proxyStore = Layer.sync(ProxyStore, () => {
   const proxies = new Map<string, Proxy>()
   const assignments = new Map<string, ProxyAssignment>()
   const keyOf = (scope: string, scopeId: string) => `${scope} ${scopeId}`
@@ -60,3 +82,6 @@ export const layer = Layer.sync(ProxyStore, () => {
     unassign: (scope, scopeId) => Effect.sync(() => assignments.delete(keyOf(scope, scopeId)))
   })
 })
+
+/** Proxies, assignments and lists. */
+export const layer = Layer.merge(proxyStore, subscriptions)

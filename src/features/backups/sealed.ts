@@ -27,6 +27,7 @@ const byTable: Readonly<Record<string, (row: Row) => ReadonlyArray<SealedColumn>
   webhooks: (row) => Reseal.webhookFields.map((field) => ({ column: field, context: Reseal.webhookContext(idOf(row), field) })),
   mcp_servers: (row) => [{ column: "address", context: Reseal.mcpServerContext(idOf(row)) }],
   proxies: (row) => proxySecrets.map((field) => ({ column: field, context: Reseal.proxyContext(idOf(row), field) })),
+  proxy_subscriptions: (row) => [{ column: "url", context: Reseal.proxySubscriptionContext(idOf(row)) }],
   documents: (row) => row["kind"] === "secret" ? [{ column: "value", context: Reseal.documentContext(row["key"] ?? ""), isJson: true }] : []
 }
 

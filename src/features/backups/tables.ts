@@ -51,6 +51,7 @@ export const tables: Readonly<Record<string, TableRule>> = {
   skills: replaced("id"),
   plugins: replaced("name"),
   proxies: { use: "replaced", key: ["id"], isReferenced: true },
+  proxy_subscriptions: replaced("id"),
   proxy_assignments: replaced("scope", "scope_id"),
   memories: replaced("id"),
 

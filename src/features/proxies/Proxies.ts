@@ -18,6 +18,7 @@ import { REDACTED } from "#src/management/redact.ts"
 import type { Imported, NewProxy, ProxyChange } from "./api.ts"
 import * as Address from "./address.ts"
 import { isSame } from "./sameProxy.ts"
+import { later } from "./subscriptions/reconcile.ts"
 import { originOf } from "./views.ts"
 
 /** Longest credential over SOCKS5, bytes (RFC 1929). */
@@ -26,11 +27,11 @@ const SOCKS_MAX = 255
 /** Proxies of an import that are checked at once. */
 const IMPORTED_AT_ONCE = 8
 
-type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
+type Done<A, R = ManagementCall> = Effect.Effect<A, Refusal.Refusal | StoreError, R>
 
 export class Proxies extends Context.Service<Proxies, {
   /** A record that may be stored. */
-  readonly draft: (input: NewProxy, source: Proxy["source"]) => Done<Proxy>
+  readonly draft: (input: NewProxy, source: Proxy["source"]) => Done<Proxy, never>
   readonly create: (input: NewProxy, source: Proxy["source"]) => Done<Proxy>
   readonly update: (input: ProxyChange) => Done<Proxy>
   /** Several at once: what cannot be stored is named by its place and the rest is stored; proxies that are there are left as they are. */
@@ -46,6 +47,8 @@ export class Proxies extends Context.Service<Proxies, {
 }>()("gateway/proxies/Proxies") {}
 
 const missing = Refusal.notFound("Proxy not found")
+
+const ofList = (why: string): Refusal.Refusal => Refusal.conflict(`The proxy is one of a list, and ${why}: see GET /api/v1/management/proxy-subscriptions`, { code: "PROXY_OF_SUBSCRIPTION" })
 
 const secretOf = (value: string | null): Redacted.Redacted<string> | null => value === null || value === "" ? null : Redacted.make(value)
 
@@ -63,12 +66,12 @@ const make = Effect.gen(function*() {
   const store = yield* ProxyStore
 
   const now = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
-  const find = (id: string): Done<Proxy> => Effect.flatMap(store.list, (all) => {
+  const find = (id: string): Done<Proxy, never> => Effect.flatMap(store.list, (all) => {
     const found = all.find((proxy) => proxy.id === id)
     return found === undefined ? Effect.fail(missing) : Effect.succeed(found)
   })
 
-  const check = (proxy: Proxy): Done<void> => Effect.gen(function*() {
+  const check = (proxy: Proxy): Done<void, never> => Effect.gen(function*() {
     if (proxy.type === "socks5") {
       if (configuration.current().settings.get("enableSocks5Proxy") !== true) {
         return yield* Effect.fail(Refusal.invalidField("type", "SOCKS5 proxies are switched off: set enableSocks5Proxy with PATCH /api/settings"))
@@ -84,7 +87,7 @@ const make = Effect.gen(function*() {
       Refusal.badRequest(message, { code: "url_blocked", details: [{ field: "host", message }] }))
   })
 
-  const hostOf = (given: string): Done<string> => {
+  const hostOf = (given: string): Done<string, never> => {
     const host = Address.hostOf(given)
     return host === null ? Effect.fail(Refusal.invalidField("host", "Expected a host name or an IP address, without scheme, port and path")) : Effect.succeed(host)
   }
@@ -94,7 +97,7 @@ const make = Effect.gen(function*() {
     const proxy: Proxy = {
       id: yield* random.uuidV4(), name: input.name, type: input.type ?? "http", host: yield* hostOf(input.host), port: input.port,
       username: credential(input.username, null), password: credential(input.password, null),
-      region: input.region ?? null, notes: input.notes ?? null, status: input.status ?? "active", source, family: input.family ?? "auto",
+      region: input.region ?? null, notes: input.notes ?? null, status: input.status ?? "active", source, subscriptionId: null, leftAt: null, family: input.family ?? "auto",
       createdAt: at, updatedAt: at
     }
     yield* check(proxy)
@@ -139,8 +142,7 @@ const make = Effect.gen(function*() {
       const changed = (before: Proxy, at: string): Proxy => ({
         ...before, ...fields, ...(host === undefined ? {} : { host }),
         username: credential(username, before.username), password: credential(password, before.password),
-        // Sockets are kept by this time: each change has a later one.
-        updatedAt: at > before.updatedAt ? at : new Date(Date.parse(before.updatedAt) + 1).toISOString()
+        updatedAt: later(at, before.updatedAt)
       })
       const at = yield* now
       // The guard asks the network, which must not hold up other changes.
@@ -148,6 +150,7 @@ const make = Effect.gen(function*() {
       return yield* configuration.commit(Effect.gen(function*() {
         const before = yield* find(id)
         const after = changed(before, at)
+        if (before.subscriptionId !== null && !isSame(before, after)) return yield* Effect.fail(ofList("where it is and its credentials come from there"))
         const keeps = (username === undefined || username === REDACTED) && before.username !== null || (password === undefined || password === REDACTED) && before.password !== null
         if (keeps && hasSecret(before)) yield* StoredCredentials.refuseMove({ field: "host", from: originOf(before), to: originOf(after) })
         yield* store.replace(after)
@@ -157,6 +160,7 @@ const make = Effect.gen(function*() {
     remove: Effect.fn("Proxies.remove")(function*(id, detach) {
       return yield* configuration.commit(Effect.gen(function*() {
         const proxy = yield* find(id)
+        if (proxy.subscriptionId !== null && proxy.leftAt === null) return yield* Effect.fail(ofList("it would come back with the next reading, so make it inactive"))
         const assigned = (yield* store.assignments).filter(({ proxyId }) => proxyId === id).length
         if (assigned > 0 && !detach) {
           return yield* Effect.fail(Refusal.conflict(`${assigned} ${assigned === 1 ? "assignment leaves" : "assignments leave"} by this proxy: see ?id=${id}&where_used=1, or repeat with force=1`, { code: "PROXY_IN_USE" }))

@@ -24,6 +24,8 @@ export const pushConfigContext = (taskId: string, id: string): string => `a2aPus
 export const mcpServerContext = (id: string): string => `mcpServer:${stored(id)}`
 /** A credential of an outbound proxy. */
 export const proxyContext = (id: string, field: typeof proxySecrets[number]): string => `proxy:${stored(id)}:${field}`
+/** Where a list of outbound proxies is. */
+export const proxySubscriptionContext = (id: string): string => `proxySubscription:${stored(id)}`
 export const documentContext = (key: string): string => `document:secret:${stored(key)}`
 
 /** Seals again what another key sealed; answers how many rows were rewritten. */
@@ -140,7 +142,19 @@ export const make = Effect.gen(function*() {
     return count
   })
 
+  const proxySubscriptions = Effect.gen(function*() {
+    const rows = yield* sql<{ readonly id: string; readonly url: string }>`SELECT id, url FROM proxy_subscriptions ORDER BY id FOR UPDATE`
+    let count = 0
+    for (const row of rows) {
+      const fresh = yield* again(row.url, proxySubscriptionContext(row.id))
+      if (fresh === null) continue
+      yield* sql`UPDATE proxy_subscriptions SET url = ${fresh} WHERE id = ${row.id}`
+      count++
+    }
+    return count
+  })
+
   return sql.withTransaction(
-    Effect.map(Effect.all([connections, apiKeys, webhooks, documents, pushConfigs, mcpServers, proxies]), (counts) => counts.reduce((sum, count) => sum + count, 0))
+    Effect.map(Effect.all([connections, apiKeys, webhooks, documents, pushConfigs, mcpServers, proxies, proxySubscriptions]), (counts) => counts.reduce((sum, count) => sum + count, 0))
   )
 })
