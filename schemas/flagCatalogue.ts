@@ -147,7 +147,7 @@ export const catalogue = [
   flag("EXPOSE_FUNCTIONAL_GATEWAY_MIRRORS", "runtime", "Functional Mirrors", "boolean", null, "false", "info", false,
     "Ids through a credentialed pass-through provider when the owner has none", "privateModels"),
   flag("NEWAPI_AGGREGATOR_BALANCE", "runtime", "Aggregator Balance", "boolean", null, "false", "info", false,
-    "Balance of aggregator nodes", "aggregatorBalance"),
+    "Balance of aggregator nodes"),
   flag("SERVER_OWNED_TOOL_LOOP_ENABLED", "runtime", "Server Tool Loop", "boolean", null, "false", "caution", false,
     "Gateway-run tool calls are continued (non-streaming) until a client-usable answer"),
   flag("SEARCH_STATS_HIDE_DELETED_CONNECTIONS", "runtime", "Hide Deleted in Search Stats", "boolean", null, "false", "info", false,

@@ -11,7 +11,6 @@ const feature = (title: string, today: string, ...paths: ReadonlyArray<string>):
 
 export const features = {
   agents: feature("Profiles of CLI tools", "Coding agents on the gateway's machine are found and configured when they are asked for; no profile is written by itself."),
-  aggregatorBalance: feature("Balances of aggregator nodes", "No balance is read."),
   backgroundTasks: feature("Switches of background work", "Sweeps run in the gateway's processes; GATEWAY_DISABLE_BACKGROUND_SERVICES stops them."),
   compression: feature("Further engines of compression", "No engine asks a model, keeps a share of the window free (headroom) or stores large blocks for a later question (ccr)."),
   dashboard: feature("Health checks in lists of the dashboard", "No list of the dashboard holds health checks, so none can be hidden."),

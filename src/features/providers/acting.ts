@@ -38,6 +38,7 @@ export const providerData: Rows = {
   disableCooling: actsIn("src/features/resilience/local/outcomes.ts"),
   ...actIn("src/routing/plan.ts", "disableStreamOptions", "mainFormatOnly", "reasoningControl"),
   ...actIn("src/features/quotas/preflight.ts", "use5h", "useWeekly"),
+  newApiAggregatorBalance: actsIn("src/features/quotas/polls/due.ts"),
   weight: actsIn("src/routing/selection.ts"),
   accountId: actsIn("src/features/oauth/tokens/RefreshSweep.ts"),
   ...actIn("src/routing/auto/factors.ts", "plan", "tier"),

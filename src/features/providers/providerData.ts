@@ -31,8 +31,9 @@ const longestAgent = 500
 
 /** The refusal of a value with which every call of the connection would fail or be another one; an address that is stored may be sent back. */
 export const unsendable = (given: Data | undefined, stored: Data): Refusal.Refusal | null => {
-  const { baseUrl = null, customUserAgent: agent = null, reasoningControl: control } = given ?? {}
+  const { baseUrl = null, customUserAgent: agent = null, newApiAggregatorBalance: balance = null, reasoningControl: control } = given ?? {}
   if (control !== undefined && !isReasoningControl(control)) return Refusal.invalidField("providerSpecificData.reasoningControl", "Expected chat-template, openai or null")
+  if (balance !== null && typeof balance !== "boolean") return Refusal.invalidField("providerSpecificData.newApiAggregatorBalance", "Expected true, false or null")
   // Paths are put behind it.
   if (baseUrl !== null && baseUrl !== stored["baseUrl"] && (typeof baseUrl !== "string" || /[\s?#]/.test(baseUrl))) {
     return Refusal.invalidField("providerSpecificData.baseUrl", "Expected an http(s) URL without query")

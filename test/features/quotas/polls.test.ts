@@ -39,6 +39,17 @@ describe("answers of quota endpoints", () => {
     assert.deepStrictEqual(read("moonshot", { code: 0, data: { available_balance: 49.58894, voucher_balance: 46.58893, cash_balance: 3.00001 }, scode: "0x0", status: true }), [["balance", 100, 49.58894, null, null]])
   })
 
+  it("an aggregator: what a key may spend less what it has spent, in hundredths; nothing where one is not told", () => {
+    const of = (subscription: unknown, usage: unknown) => {
+      const reading = Answers.balanceOf(subscription, usage, now, 1)
+      return reading === null ? null : [reading.name, reading.remainingPercent, reading.remaining, reading.limit, reading.resetsAt]
+    }
+    const subscription = (hard_limit_usd: unknown) => ({ object: "billing_subscription", has_payment_method: true, soft_limit_usd: 100, hard_limit_usd, system_hard_limit_usd: 100, access_until: 1_640_995_200 })
+    assert.deepStrictEqual(of(subscription(100), { object: "list", total_usage: 2_500 }), ["balance", 75, 75, 100, null])
+    assert.deepStrictEqual(of(subscription(1), { object: "list", total_usage: 250 }), ["balance", 0, 0, 1, null])
+    for (const [one, other] of [[{ error: { message: "no" } }, { total_usage: 1 }], [subscription(1), { error: {} }], [subscription(null), { total_usage: 1 }], [null, []]]) assert.isNull(of(one, other))
+  })
+
   it.prop("any JSON is read without a defect, and a share lies between 0 and 100", { document }, ({ document }) => {
     for (const { quota } of Registry.builtin.byId.values()) {
       if (quota === undefined) continue

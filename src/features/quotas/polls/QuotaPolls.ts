@@ -1,6 +1,7 @@
 /**
  * Reads quotas from the vendors' own endpoints on a schedule: on one node, a few at a time, and stored for the others. Off until the
- * setting `autoRefreshProviderQuota` is on. A reading that fails leaves what was known as it is.
+ * setting `autoRefreshProviderQuota` is on; balances at aggregators are read while the flag NEWAPI_AGGREGATOR_BALANCE is. A reading that
+ * fails leaves what was known as it is.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -12,6 +13,7 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { Placement } from "#actors/ports/Placement.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
+import type { Connection } from "#schemas/records/Connection.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 import { QuotaReadings } from "#src/features/quotas/ports/QuotaReadings.ts"
 import { builtin } from "#src/providers/Registry.ts"
@@ -48,7 +50,12 @@ const make = Effect.fnUntraced(function*({ shared }: Options) {
   /** Connections whose last reading failed, so that it is logged once. */
   const failing = new Set<string>()
 
-  const everyMs = (): number | null => flags.isOn("GATEWAY_DISABLE_BACKGROUND_SERVICES") ? null : Due.intervalMs(configuration.current())
+  /** What is read now; empty while nothing is to be read. */
+  const pollable = (): ReadonlyArray<Due.Pollable> => {
+    const snapshot = configuration.current()
+    const reads = { quotas: Due.readsQuotas(snapshot), balances: flags.isOn("NEWAPI_AGGREGATOR_BALANCE") }
+    return flags.isOn("GATEWAY_DISABLE_BACKGROUND_SERVICES") || (!reads.quotas && !reads.balances) ? [] : Due.pollable(snapshot, builtin, reads)
+  }
 
   const send = (asker: ControlCalls.Asker, { headers, origin, path }: UpstreamEndpoint.UpstreamEndpoint): Effect.Effect<string, string> => Effect.flatMap(
     SmallAnswer.read(ANSWER_MAX, (handler) => calls.dispatch(asker, { origin, path, method: "GET", headers, body: null, timeouts }, handler), {
@@ -57,13 +64,25 @@ const make = Effect.fnUntraced(function*({ shared }: Options) {
     ({ body, status }) => StatusReason.isOk(status) ? Effect.succeed(body) : Effect.fail(`the answer has status ${status}`)
   )
 
-  const read = Effect.fnUntraced(function*({ connection, quota, row }: Due.Pollable, interval: number) {
-    const endpoint = UpstreamEndpoint.ofProvider(row, connection, quota.path, "", null)
+  const documentAt = Effect.fnUntraced(function*(connection: Connection, endpoint: UpstreamEndpoint.UpstreamEndpoint | UpstreamEndpoint.EndpointMissing) {
     if ("_tag" in endpoint) return yield* Effect.fail(endpoint.message)
     yield* Effect.mapError(guard.check(endpoint.origin, "provider"), ({ message }) => message)
     const body = yield* send({ connection, provider: connection.provider }, endpoint)
-    const document = yield* Effect.try({ try: (): unknown => JSON.parse(body), catch: () => "the answer is no JSON" })
-    readings.note(connection.id, Answers.readingsOf(quota, document, yield* Clock.currentTimeMillis, Math.max(believedMs, 3 * interval)))
+    return yield* Effect.try({ try: (): unknown => JSON.parse(body), catch: () => "the answer is no JSON" })
+  })
+
+  const read = Effect.fnUntraced(function*(one: Due.Pollable, interval: number) {
+    const { connection } = one
+    const believed = Math.max(believedMs, 3 * interval)
+    if (one.node === undefined) {
+      const document = yield* documentAt(connection, UpstreamEndpoint.ofProvider(one.row, connection, one.quota.path, "", null))
+      return readings.note(connection.id, Answers.readingsOf(one.quota, document, yield* Clock.currentTimeMillis, believed))
+    }
+    const subscription = yield* documentAt(connection, UpstreamEndpoint.ofNode(one.node, connection, "/dashboard/billing/subscription"))
+    const usage = yield* documentAt(connection, UpstreamEndpoint.ofNode(one.node, connection, "/dashboard/billing/usage"))
+    const balance = Answers.balanceOf(subscription, usage, yield* Clock.currentTimeMillis, believed)
+    if (balance === null) return yield* Effect.fail("the answers name no balance")
+    return readings.note(connection.id, [balance])
   })
 
   const poll = Effect.fnUntraced(function*(one: Due.Pollable, interval: number) {
@@ -81,9 +100,8 @@ const make = Effect.fnUntraced(function*({ shared }: Options) {
   })
 
   const round = Effect.suspend(() => {
-    const interval = everyMs()
-    if (interval === null) return Effect.void
-    const all = Due.pollable(configuration.current(), builtin)
+    const all = pollable()
+    const interval = Due.everyMs(configuration.current())
     for (const id of last.keys()) {
       if (all.some(({ connection }) => connection.id === id)) continue
       last.delete(id)
@@ -96,7 +114,7 @@ const make = Effect.fnUntraced(function*({ shared }: Options) {
   /** No timer runs for what is not in use. */
   const whileInUse = (work: Effect.Effect<void>) => Effect.andThen(inUse.await, Effect.andThen(work, Effect.sleep(look)))
   const changed = (): void => {
-    if (everyMs() !== null && Due.pollable(configuration.current(), builtin).length > 0) inUse.openUnsafe()
+    if (pollable().length > 0) inUse.openUnsafe()
     else inUse.closeUnsafe()
   }
   changed()

@@ -38,6 +38,18 @@ const percent = (remaining: number, limit: number | null, isUsable: boolean): nu
   return limit === null || limit <= 0 ? 100 : Math.round(Math.min(100, remaining / limit * 100) * 100) / 100
 }
 
+/**
+ * The balance of a key at an aggregator (New API, One API), USD: what it may spend in all, less what it has spent, which is told in
+ * hundredths. Null when the answers do not tell both.
+ */
+export const balanceOf = (subscription: unknown, usage: unknown, now: number, believedMs: number): QuotaReading | null => {
+  const limit = numberAt(subscription, "$.hard_limit_usd")
+  const spent = numberAt(usage, "$.total_usage")
+  if (limit === null || spent === null) return null
+  const remaining = Math.max(0, limit - spent / 100)
+  return { name: "balance", remainingPercent: percent(remaining, limit, true), resetsAt: null, scope: "connection", limit, remaining, lengthMs: null, seenAt: now, believedMs }
+}
+
 /** `believedMs`: how long a reading without a reset counts. A window that the answer does not name is left out. */
 export const readingsOf = (quota: ProviderQuota, document: unknown, now: number, believedMs: number): ReadonlyArray<QuotaReading> =>
   quota.windows.flatMap((window): ReadonlyArray<QuotaReading> => {
