@@ -77,6 +77,12 @@ describe("POST, GET, DELETE /api/pricing/sync", () => {
     expect(await audited("pricing.synced")).toHaveLength(1)
   })
 
+  it("a list that comes in many reads is read whole", async () => {
+    lists.answers.set("/litellm.json", { body: " ".repeat(300_000) + JSON.stringify(ModelLists.litellm) })
+    expect(await call("POST", SYNC, { dryRun: true })).toMatchObject({ success: true, modelCount: 6, providerCount: 4 })
+    lists.answers.set("/litellm.json", { body: ModelLists.litellm })
+  })
+
   it("a price that is too large to be counted is refused by its field, and the largest one is counted", async () => {
     const fields = async (price: Body) => {
       const { status, text } = await lab.gateway.operator.raw("PATCH", "/api/pricing", { openai: { "gpt-4o-mini": price } })

@@ -48,7 +48,8 @@ export const make = Effect.gen(function*() {
         size += chunk.byteLength
         call.useful()
         if (size <= LIST_MAX) {
-          chunks.push(chunk.slice())
+          // A copy: `slice` of a Buffer is the same, borrowed memory.
+          chunks.push(Buffer.from(chunk))
           return
         }
         call.abort()
