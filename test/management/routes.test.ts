@@ -9,6 +9,8 @@ import * as Management from "#test/support/management.ts"
 import { at } from "#test/support/management.ts"
 
 const routes = managementRoutes()
+/** A test of all rows would last half of its time on a calm host. */
+const parts = Array.from({ length: 6 }, (_, part) => routes.filter((_, place) => place % 6 === part))
 const concrete = (route: RouteRule) => route.path.replaceAll(/:(\w+)/g, "no-such-record")
 const hasBody = (route: RouteRule) => route.method !== "GET" && route.method !== "DELETE"
 /** Calls that end something: they would sign the test's own session out, or lock it. */
@@ -61,14 +63,14 @@ describe("the route table", () => {
     }
   })
 
-  it.effect("is enforced: anonymous 401, inference key 403, management key and session pass", () => Effect.gen(function*() {
+  it.effect.each(parts)("is enforced: anonymous 401, inference key 403, management key and session pass, part %#", (rows) => Effect.gen(function*() {
     const { ask, key, login } = yield* Management.make()
     const cookie = yield* login()
     const inference = yield* key([])
     const manage = yield* key(["manage"])
     const admin = yield* key(["admin"])
     const refused = (reply: Management.Reply) => reply.status === 401 || (reply.status === 403 && at(reply.json, "error", "code") === "AUTH_004")
-    for (const route of routes) {
+    for (const route of rows) {
       if (ending.has(route.path) || route.path === "/docs") continue
       const name = `${route.method} ${route.path}`
       const path = concrete(route)
@@ -117,26 +119,24 @@ describe("the route table", () => {
     }
   }))
 
-  it.effect("an access token may do what its scope says: read < write < admin", () => Effect.gen(function*() {
+  const scopes = ["read", "write", "admin"] as const
+  it.effect.each(scopes)("an access token may do what its scope says, and what lower ones say: %s", (scope) => Effect.gen(function*() {
     const { ask, login } = yield* Management.make()
     const cookie = yield* login()
-    const order = ["read", "write", "admin"] as const
-    for (const scope of order) {
-      const minted = yield* ask("/api/cli/tokens", { cookie, body: { name: scope, scope } })
-      assert.strictEqual(minted.status, 201)
-      assert.match(String(at(minted.json, "token")), /^gwa_live_[A-Za-z0-9_-]{43}$/)
-      const bearer = String(at(minted.json, "token"))
-      for (const route of routes) {
-        const rule = route.access
-        if ((rule?.tier !== "MANAGEMENT" && rule?.tier !== "ALWAYS_PROTECTED") || route.path === "/api/shutdown") continue
-        const reply = yield* ask(concrete(route), { method: route.method, bearer, ...(hasBody(route) ? { body: {} } : {}) })
-        if (rule.sessionOnly) {
-          assert.strictEqual(reply.status, 401, `${scope} ${route.method} ${route.path}`)
-          continue
-        }
-        const allowed = order.indexOf(scope) >= order.indexOf(rule.token)
-        assert.strictEqual(at(reply.json, "error", "code") === "AUTH_004", !allowed, `${scope} ${route.method} ${route.path}: ${reply.status}`)
+    const minted = yield* ask("/api/cli/tokens", { cookie, body: { name: scope, scope } })
+    assert.strictEqual(minted.status, 201)
+    assert.match(String(at(minted.json, "token")), /^gwa_live_[A-Za-z0-9_-]{43}$/)
+    const bearer = String(at(minted.json, "token"))
+    for (const route of routes) {
+      const rule = route.access
+      if ((rule?.tier !== "MANAGEMENT" && rule?.tier !== "ALWAYS_PROTECTED") || route.path === "/api/shutdown") continue
+      const reply = yield* ask(concrete(route), { method: route.method, bearer, ...(hasBody(route) ? { body: {} } : {}) })
+      if (rule.sessionOnly) {
+        assert.strictEqual(reply.status, 401, `${scope} ${route.method} ${route.path}`)
+        continue
       }
+      const allowed = scopes.indexOf(scope) >= scopes.indexOf(rule.token)
+      assert.strictEqual(at(reply.json, "error", "code") === "AUTH_004", !allowed, `${scope} ${route.method} ${route.path}: ${reply.status}`)
     }
   }))
 })
