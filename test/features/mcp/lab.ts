@@ -50,6 +50,26 @@ export const overSse = async (url: string, key: string): Promise<Client> => {
 
 export const textOf = (result: unknown): string => (result as { readonly content: ReadonlyArray<{ readonly text: string }> }).content[0]?.text ?? ""
 
+/** A row of the audit of tools. */
+export interface Audited {
+  readonly success: boolean
+  readonly errorCode: string | null
+  readonly outputSummary: string | null
+  readonly apiKeyId: string | null
+}
+
+/** A client with a key of its own; its scopes beside that of the transport. */
+export const agentOf = async (lab: McpLab, ...scopes: ReadonlyArray<string>) => {
+  const { id, key } = await lab.gateway.operator.createKey(scopes.join(" "), { scopes: ["mcp:connect", ...scopes] })
+  const { client } = await overStream(lab.gateway.url, key)
+  return {
+    id, key,
+    call: async (name: string, args: Record<string, unknown> = {}) =>
+      JSON.parse(textOf(await client.callTool({ name: `gateway_${name}`, arguments: args }))) as Record<string, unknown>,
+    close: () => client.close()
+  }
+}
+
 export const frame = (method: string, params?: unknown, id: number | null = 1): unknown =>
   ({ jsonrpc: "2.0", ...(id === null ? {} : { id }), method, ...(params === undefined ? {} : { params }) })
 

@@ -1,6 +1,6 @@
 /** Tools over what is remembered: an agent's own entries, and none of others. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type McpLab, overStream, startMcp, textOf } from "./lab.ts"
+import { agentOf, type McpLab, startMcp } from "./lab.ts"
 
 let lab: McpLab
 beforeAll(async () => {
@@ -14,13 +14,8 @@ interface Result {
 }
 
 const agent = async (...scopes: ReadonlyArray<string>) => {
-  const { id, key } = await lab.gateway.operator.createKey(scopes.join(" "), { scopes: ["mcp:connect", ...scopes] })
-  const { client } = await overStream(lab.gateway.url, key)
-  return {
-    id,
-    call: async (name: string, args: Record<string, unknown>): Promise<Result> => JSON.parse(textOf(await client.callTool({ name: `gateway_memory_${name}`, arguments: args }))) as Result,
-    close: () => client.close()
-  }
+  const one = await agentOf(lab, ...scopes)
+  return { ...one, call: (name: string, args: Record<string, unknown>): Promise<Result> => one.call(`memory_${name}`, args) }
 }
 
 describe("the tools of memory", () => {

@@ -1,4 +1,5 @@
 /** The MCP server over streamable HTTP: tools, versions, sessions, streams, refusals and the audit. */
+import * as fs from "node:fs"
 import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"
@@ -35,7 +36,8 @@ const args: Record<string, Record<string, unknown>> = {
   gateway_get_combo_metrics: { comboId: "best" }, gateway_switch_combo: { comboId: "best", active: true }, gateway_simulate_route: { model: "combo/best" },
   gateway_route_request: { model: "combo/best", messages: [{ role: "user", content: "Say hello" }] }, gateway_get_provider_metrics: { provider: "lab" },
   gateway_best_combo_for_task: { taskType: "coding" }, gateway_test_combo: { comboId: "best" },
-  gateway_web_search: { query: "every tool" }, gateway_set_routing_strategy: { comboId: "best", strategy: "round-robin" }, gateway_set_resilience_profile: { profile: "balanced" }
+  gateway_web_search: { query: "every tool" }, gateway_set_routing_strategy: { comboId: "best", strategy: "round-robin" }, gateway_set_resilience_profile: { profile: "balanced" },
+  gateway_compression_configure: { enabled: false }, gateway_set_compression_engine: { engine: "off" }
 }
 
 describe("tools", () => {
@@ -66,6 +68,12 @@ describe("tools", () => {
     expect(refused).toEqual([])
     expect(tools.find(({ name }) => name === "gateway_get_health")?.inputSchema).toEqual({ type: "object", properties: {} })
     await client.close()
+  })
+
+  it("the documentation names every tool", async () => {
+    const page = fs.readFileSync("docs/mcp.md", "utf8")
+    const { tools } = await lab.gateway.operator.call<{ readonly tools: ReadonlyArray<{ readonly name: string }> }>("GET", "/api/mcp/tools")
+    expect(tools.map(({ name }) => name.replace("gateway_", "")).filter((name) => !page.includes(`\`${name}\``))).toEqual([])
   })
 
   it("a search is a request of the caller's key: its row, its rules, and what a provider refuses", async () => {

@@ -1,11 +1,12 @@
 /** Every tool, in the order of their phases. */
 import { changing } from "./changing.ts"
+import { compressing } from "./compressing.ts"
 import { reading } from "./reading.ts"
 import { remembering } from "./remembering.ts"
 import { searching } from "./searching.ts"
 import type { Tool } from "./Tool.ts"
 
-export const tools: ReadonlyArray<Tool> = [...reading, ...searching, ...changing, ...remembering].sort((a, b) => a.phase - b.phase)
+export const tools: ReadonlyArray<Tool> = [...reading, ...searching, ...changing, ...compressing, ...remembering].sort((a, b) => a.phase - b.phase)
 
 /** Tools that remove what no other tool brings back. */
 export const destructive: ReadonlySet<string> = new Set(["gateway_cache_flush", "gateway_memory_clear"])
