@@ -7,10 +7,11 @@ import * as Layer from "effect/Layer"
 import { RecordLocks } from "#actors/ports/RecordLocks.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
-import { ManagementCall } from "#schemas/api/Management.ts"
+import type { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { MemoryEntry } from "#schemas/memory/MemoryEntry.ts"
 import { EnvironmentKeys } from "#src/inference/ports/EnvironmentKeys.ts"
+import * as BoundKey from "#src/management/authentication/boundKey.ts"
 import type { MemoryChange, NewMemory } from "./api.ts"
 import * as Bounds from "./bounds.ts"
 import { KeyMemories } from "./KeyMemories.ts"
@@ -35,10 +36,6 @@ export class Memories extends Context.Service<Memories, {
 
 const missing = Effect.fail(Refusal.notFound("Memory not found"))
 
-/** The key of a tool's caller that manages nothing: what is remembered for others is not its business. Null = no such bound. */
-const boundTo = Effect.map(ManagementCall, ({ caller }) =>
-  caller.kind !== "key" || caller.admin || caller.key.policy.scopes.includes("manage") ? null : caller.key.id)
-
 const fits = (entry: MemoryEntry): Effect.Effect<void, Refusal.Refusal> => JSON.stringify(entry.metadata).length <= Bounds.METADATA
   ? Effect.void
   : Effect.fail(Refusal.invalidField("metadata", `Send at most ${Bounds.METADATA} characters of JSON`))
@@ -60,14 +57,11 @@ const make = Effect.gen(function*() {
     if ((yield* keys.get(apiKeyId)) === null) yield* Effect.fail(Refusal.invalidField("apiKeyId", "No API key has this id: see GET /api/keys"))
   })
 
-  const ownerOf: Memories["Service"]["ownerOf"] = (given) => Effect.flatMap(boundTo, (own): Done<string | undefined> => {
-    if (own === null || given === own) return Effect.succeed(given)
-    return given === undefined ? Effect.succeed(own) : Effect.fail(Refusal.forbidden("This API key may use what is remembered for itself only"))
-  })
+  const ownerOf: Memories["Service"]["ownerOf"] = (given) => BoundKey.ownerOf(given, "This API key may use what is remembered for itself only")
 
   const find: Memories["Service"]["find"] = Effect.fnUntraced(function*(id) {
     const entry = yield* store.get(id)
-    const own = yield* boundTo
+    const own = yield* BoundKey.boundTo
     return entry === null || (own !== null && entry.apiKeyId !== own) ? yield* missing : entry
   })
 
