@@ -68,7 +68,11 @@ const One = Schema.Struct({ skill: SkillView })
 /** Code of the operator's, run in a sandbox. */
 export const SkillsGroup = HttpApiGroup.make("skills").add(
   HttpApiEndpoint.get("list", path, {
-    query: { ...page, q: opt(text(1, 200)), mode: opt(ListedMode), source: opt(SkillSource) },
+    query: {
+      ...page, q: opt(text(1, 200)), mode: opt(ListedMode), source: opt(SkillSource),
+      /** Those that run for this key: its own, and those of any key. */
+      apiKeyId: opt(text(1, 200))
+    },
     success: Schema.Struct({
       data: Schema.Array(SkillView),
       skills: Schema.Array(SkillView),

@@ -9,6 +9,7 @@ import { KeyStore } from "#actors/ports/Stores.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
+import * as BoundKey from "#src/management/authentication/boundKey.ts"
 import * as Surface from "#src/management/Surface.ts"
 import { type FromMarket, type NewExecution, NewSkill, type SkillChange, SkillsGroup } from "./api.ts"
 import * as Choice from "./choice.ts"
@@ -29,6 +30,7 @@ const INPUT_MAX = 256 * 1_024
 const decode = Schema.decodeUnknownResult(NewSkill)
 
 const missing = Effect.fail(Refusal.notFound("Skill not found"))
+const shared = Effect.fail(Refusal.forbidden("This skill runs for any key: a key without the scope manage changes its own skills only"))
 const keyMissing = Effect.fail(Refusal.notFound("API key not found"))
 
 const checked = (schema: SkillSchema | undefined): Effect.Effect<void, Refusal.Refusal> => {
@@ -38,6 +40,8 @@ const checked = (schema: SkillSchema | undefined): Effect.Effect<void, Refusal.R
   }
   return Effect.void
 }
+
+const ownerOf = (given: string | undefined) => BoundKey.ownerOf(given, "This API key may use skills for itself only")
 
 const pageOf = ({ limit = LIMIT, page = 1 }: { readonly limit?: number; readonly page?: number }) => ({ page, limit, offset: (page - 1) * limit })
 
@@ -52,13 +56,19 @@ export const layer = HttpApiBuilder.group(Surface.make(SkillsGroup), "skills", E
   const locked = (yield* RecordLocks).of("skills")
 
   const now = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
-  const find = (id: string) => Effect.flatMap(store.get(id), (skill) => skill === null ? missing : Effect.succeed(skill))
+  const find = Effect.fnUntraced(function*(id: string) {
+    const skill = yield* store.get(id)
+    const own = yield* BoundKey.boundTo
+    return skill === null || (own !== null && skill.apiKeyId !== null && skill.apiKeyId !== own) ? yield* missing : skill
+  })
   const note = (action: string, { apiKeyId, enabled, id, mode, name, sourceProvider, version }: Skill, more: Readonly<Record<string, string>> = {}) =>
     audit.note({ action, target: id, resourceType: "skill", details: { name, version, enabled, mode, apiKeyId, sourceProvider, ...more } })
 
-  const list = Effect.fn("Skills.list")(function*(query: { readonly limit?: number; readonly page?: number; readonly q?: string; readonly mode?: typeof ListedMode.Type; readonly source?: Skill["sourceProvider"] }) {
-    const { limit, offset, page } = pageOf(query)
-    const { skills, total } = yield* store.list({ q: query.q, mode: query.mode, source: query.source, limit, offset })
+  const list = Effect.fn("Skills.list")(function*({ apiKeyId, mode, q, source, ...asked }: {
+    readonly limit?: number; readonly page?: number; readonly q?: string; readonly mode?: typeof ListedMode.Type; readonly source?: Skill["sourceProvider"]; readonly apiKeyId?: string
+  }) {
+    const { limit, offset, page } = pageOf(asked)
+    const { skills, total } = yield* store.list({ q, mode, source, apiKeyId: yield* ownerOf(apiKeyId), limit, offset })
     return { data: skills, skills, total, page, limit, totalPages: Math.ceil(total / limit), provider: markets.provider(), popularDefaults: yield* store.popular(POPULAR) }
   })
 
@@ -107,7 +117,9 @@ export const layer = HttpApiBuilder.group(Surface.make(SkillsGroup), "skills", E
   const update = Effect.fn("Skills.update")(function*(id: string, change: SkillChange) {
     yield* checked(change.schema)
     const skill = yield* locked(Effect.gen(function*() {
-      const skill: Skill = { ...yield* find(id), ...change, updatedAt: yield* now }
+      const known = yield* find(id)
+      if (known.apiKeyId === null && (yield* BoundKey.boundTo) !== null) return yield* shared
+      const skill: Skill = { ...known, ...change, updatedAt: yield* now }
       if (!(yield* store.replace(skill))) return yield* missing
       return skill
     }))
@@ -124,6 +136,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SkillsGroup), "skills", E
 
   const execute = Effect.fn("Skills.execute")(function*({ apiKeyId, input = {}, sessionId, skillName }: NewExecution) {
     yield* executions.ready
+    yield* ownerOf(apiKeyId)
     if (JSON.stringify(input).length > INPUT_MAX) return yield* Effect.fail(Refusal.invalidField("input", `At most ${INPUT_MAX} characters of JSON`))
     const key = yield* keys.get(apiKeyId)
     if (key === null) return yield* keyMissing
@@ -142,7 +155,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SkillsGroup), "skills", E
 
   const history = Effect.fn("Skills.executions")(function*(query: { readonly limit?: number; readonly page?: number; readonly apiKeyId?: string }) {
     const { limit, offset, page } = pageOf(query)
-    const found = yield* executions.list({ apiKeyId: query.apiKeyId, limit, offset })
+    const found = yield* executions.list({ apiKeyId: yield* ownerOf(query.apiKeyId), limit, offset })
     return { data: found.executions, ...found, page, limit, totalPages: Math.ceil(found.total / limit) }
   })
 

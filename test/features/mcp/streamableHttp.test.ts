@@ -19,10 +19,13 @@ const audit = (query = "") => lab.gateway.operator.call<{ readonly entries: Read
 
 beforeAll(async () => {
   lists = await ModelLists.start()
-  lab = await startMcp("streamable-http", { environment: lists.environment })
+  lab = await startMcp("streamable-http", { environment: { ...lists.environment, GATEWAY_SKILLS: "on" } })
   const own = await lab.gateway.operator.createKey("mcp:connect *", { scopes: ["mcp:connect", "*"] })
   key = own.key
   for (const name of ["gateway_memory_search", "gateway_memory_clear"]) args[name] = { apiKeyId: own.id }
+  const { id: skillId } = await lab.gateway.operator.call<{ readonly id: string }>("POST", "/api/skills/install", { name: "adder", handlerCode: "return 1", apiKeyId: own.id })
+  args["gateway_skills_enable"] = { apiKeyId: own.id, skillId, enabled: true }
+  args["gateway_skills_execute"] = { apiKeyId: own.id, skillName: "adder", input: {} }
   args["gateway_memory_add"] = { apiKeyId: own.id, type: "factual", key: "drink", content: "likes tea" }
   await lab.gateway.operator.createConnection({ provider: "serper-search", apiKey: "serper-search-credential-000001", providerSpecificData: { baseUrl: `${lab.sim.url}/serper` } })
 })

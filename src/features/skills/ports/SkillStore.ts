@@ -11,6 +11,8 @@ export interface SkillFilter {
   readonly q?: string | undefined
   readonly mode?: typeof ListedMode.Type | undefined
   readonly source?: SkillSource | undefined
+  /** Those that run for this API key: its own, and those of any key. */
+  readonly apiKeyId?: string | undefined
   readonly limit: number
   readonly offset: number
 }

@@ -22,12 +22,13 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
   const run = Operation.make("SkillStore", options)
   const columns = sql.literal(table.columns)
   return SkillStore.of({
-    list: ({ limit, mode, offset, q, source }) => run("list", Effect.gen(function*() {
+    list: ({ apiKeyId, limit, mode, offset, q, source }) => run("list", Effect.gen(function*() {
       const wanted = sql.and([
         sql`true`,
         ...(q === undefined ? [] : [sql`position(lower(${stored(q)}::text) IN lower(concat_ws(' ', name, description, tags::text))) > 0`]),
         ...(mode === undefined ? [] : [sql`mode = ${mode}`]),
-        ...(source === undefined ? [] : [sql`source_provider = ${source}`])
+        ...(source === undefined ? [] : [sql`source_provider = ${source}`]),
+        ...(apiKeyId === undefined ? [] : [sql`(api_key_id IS NULL OR api_key_id = ${stored(apiKeyId)})`])
       ])
       const rows = yield* sql<Row>`
         SELECT ${columns} FROM skills WHERE ${wanted} ORDER BY name, created_at DESC, id LIMIT ${limit}::bigint OFFSET ${offset}::bigint`
