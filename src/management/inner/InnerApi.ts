@@ -39,8 +39,9 @@ const parse = (text: string): Json => {
   }
 }
 
-const said = (status: number, text: string): Effect.Effect<Json, ToolFailure> => {
-  const answer = parse(text)
+/** `type`: the content type; a text is told as it is. */
+const said = (status: number, text: string, type: string): Effect.Effect<Json, ToolFailure> => {
+  const answer = type.startsWith("text/") ? text : parse(text)
   if (StatusReason.isOk(status)) return Effect.succeed(answer)
   const details = at(answer, "error", "details")
   return Effect.fail(new ToolFailure({ code: textAt(answer, "error", "code") || `http_${status}`, message: `${textAt(answer, "error", "message") || `The gateway answered ${status}`}${details === null ? "" : `: ${JSON.stringify(details)}`}` }))
@@ -62,11 +63,12 @@ export const make = Effect.gen(function*() {
         headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...(caller.presents === undefined ? {} : { authorization: caller.presents.authorization }) },
         ...(body === undefined ? {} : { body: JSON.stringify(body) })
       }), caller.presents?.address), ActingCaller, caller.acts)
-      return yield* said(response.status, yield* Effect.promise(() => HttpServerResponse.toWeb(response).text()))
+      const web = HttpServerResponse.toWeb(response)
+      return yield* said(web.status, yield* Effect.promise(() => web.text()), web.headers.get("content-type") ?? "")
     })
     const infer: Inner["infer"] = (path, body) => Effect.flatMap(
       own.ask({ path, body: JSON.stringify(body), keyHash: caller.key === null ? null : caller.key.keyHash, address: caller.presents?.address ?? caller.address ?? "" }),
-      ({ body: text, headers, status }) => Effect.map(said(status, text), (answer) => ({ answer, header: (name: string) => valueOf(headers, name) }))
+      ({ body: text, headers, status }) => Effect.map(said(status, text, valueOf(headers, "content-type") ?? ""), (answer) => ({ answer, header: (name: string) => valueOf(headers, name) }))
     )
     return { get: (path, query) => ask("GET", path, undefined, query), send, infer }
   }

@@ -1,4 +1,5 @@
 /** Every tool, in the order of their phases. */
+import { agentSkills } from "./agentSkills.ts"
 import { changing } from "./changing.ts"
 import { compressing } from "./compressing.ts"
 import { reading } from "./reading.ts"
@@ -7,7 +8,7 @@ import { searching } from "./searching.ts"
 import { skills } from "./skills.ts"
 import type { Tool } from "./Tool.ts"
 
-export const tools: ReadonlyArray<Tool> = [...reading, ...searching, ...changing, ...compressing, ...remembering, ...skills].sort((a, b) => a.phase - b.phase)
+export const tools: ReadonlyArray<Tool> = [...reading, ...searching, ...changing, ...compressing, ...remembering, ...skills, ...agentSkills].sort((a, b) => a.phase - b.phase)
 
 /** Tools that remove what no other tool brings back. */
 export const destructive: ReadonlySet<string> = new Set(["gateway_cache_flush", "gateway_memory_clear"])
