@@ -87,12 +87,23 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const sharedRests = new Patience(now)
   let backlog: Array<CachedAnswer> = []
   let backlogBytes = 0
+  /** What a write has begun with. */
+  let begun: ReadonlyArray<CachedAnswer> = []
+  /** Counts what was forgotten: an answer that was read before it is not kept in memory. */
+  let forgets = 0
   let hitsOf = new Map<string, number>()
   const figures = { hits: 0, misses: 0, tokensSaved: 0, costSavedUsd: 0, lost: 0 }
 
   shared?.onRemoved((signatures) => {
+    forgets++
     if (signatures === null) memory.forget({ _tag: "All" })
     else for (const signature of signatures) memory.delete(signature)
+    const isGone = ({ signature }: CachedAnswer): boolean => signatures === null || signatures.includes(signature)
+    // The node that forgets has written what waited on it, not what waits here.
+    backlog = backlog.filter((answer) => !isGone(answer))
+    backlogBytes = backlog.reduce((bytes, { body }) => bytes + body.length, 0)
+    const late = begun.filter(isGone)
+    if (late.length > 0) fork(removeAgain(late))
   })
 
   const lookUp = (patience: Patience, withinMs: number, find: Effect.Effect<CachedAnswer | null, StoreError>): Effect.Effect<CachedAnswer | null> =>
@@ -106,19 +117,20 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       })
     ))
 
-  const keep = (answer: CachedAnswer | null): CachedAnswer | null => {
+  const keep = (answer: CachedAnswer | null, before: number): CachedAnswer | null => {
     if (answer === null || answer.expiresAt <= now()) return null
-    memory.set(answer)
+    if (before === forgets) memory.set(answer)
     return answer
   }
 
-  const find = (signature: string): Effect.Effect<CachedAnswer | null> => {
+  const find = (signature: string): Effect.Effect<CachedAnswer | null> => Effect.suspend(() => {
+    const before = forgets
     const durable = Effect.suspend(() => lookUp(storeRests, lookUpMs.durable, store.find(signature, now())))
     const found = shared === null
       ? durable
       : Effect.flatMap(lookUp(sharedRests, lookUpMs.shared, shared.find(signature)), (answer) => answer === null ? durable : Effect.succeed(answer))
-    return Effect.map(found, keep)
-  }
+    return Effect.map(found, (answer) => keep(answer, before))
+  })
 
   const logLost = (error: StoreError) => Effect.logWarning(`Cached answers were not stored: ${error.message}`)
 
@@ -128,6 +140,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     const hits = [...hitsOf].map(([signature, count]) => ({ signature, hits: count }))
     backlog = []
     backlogBytes = 0
+    begun = answers
     hitsOf = new Map()
     const batches: Array<ReadonlyArray<CachedAnswer>> = []
     for (let i = 0; i < answers.length; i += batchSize) batches.push(answers.slice(i, i + batchSize))
@@ -136,9 +149,16 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       storeRests.failed()
       return logLost(error)
     })), { discard: true }).pipe(
-      Effect.andThen(hits.length === 0 ? Effect.void : Effect.ignore(store.noteHits(hits)))
+      Effect.andThen(hits.length === 0 ? Effect.void : Effect.ignore(store.noteHits(hits))),
+      Effect.ensuring(Effect.sync(() => {
+        begun = []
+      }))
     )
   }))
+
+  /** Behind the write that has begun with them. */
+  const removeAgain = (answers: ReadonlyArray<CachedAnswer>): Effect.Effect<void> =>
+    lock.withPermits(1)(Effect.forEach(answers, ({ signature }) => Effect.ignore(store.remove({ _tag: "Signature", signature })), { discard: true }))
 
   /** All that was put so far is written. In a fiber of its own: a reader that leaves must not take with it what waited to be written. */
   const written = Effect.suspend(() => Fiber.join(fork(write)))
@@ -153,6 +173,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     // What waits to be written would come back.
     yield* written
     const signatures = yield* store.remove(what)
+    forgets++
     for (const signature of signatures) memory.delete(signature)
     // The shared tier knows only signatures, and may hold what the durable one has not: it is filled again from there.
     if (shared !== null) yield* shared.remove(what._tag === "Signature" ? [what.signature] : null)

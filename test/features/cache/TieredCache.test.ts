@@ -6,7 +6,7 @@ import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
-import { type CachedAnswer, ResponseCache, ResponseCacheStore } from "#src/features/cache/ports/ResponseCache.ts"
+import { type CachedAnswer, type Forgotten, ResponseCache, ResponseCacheStore, SharedCacheTier } from "#src/features/cache/ports/ResponseCache.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import * as TieredCache from "#src/features/cache/TieredCache.ts"
 
@@ -43,9 +43,9 @@ const world = () => {
     noteHits: (hits) => op(`hits ${hits.map((one) => `${one.signature}:${one.hits}`).join(" ")}`, () => {}),
     entries: () => op("entries", () => ({ entries: [], total: 0 })),
     count: () => op("count", () => stored.size),
-    remove: () => op("remove", () => {
-      const gone = [...stored.keys()]
-      stored.clear()
+    remove: (what: Forgotten) => op("remove", () => {
+      const gone = [...stored.keys()].filter((signature) => what._tag !== "Signature" || signature === what.signature)
+      for (const signature of gone) stored.delete(signature)
       return gone
     }),
     sweep: () => op("sweep", () => 0)
@@ -57,8 +57,18 @@ const world = () => {
     yield* TestClock.adjust(500)
     mood.now = "well"
   })
+  /** What another node says that it forgot. */
+  const told: { forgot: (signatures: ReadonlyArray<string> | null) => void } = { forgot: () => {} }
+  const shared = Layer.succeed(SharedCacheTier, {
+    find: () => Effect.succeed(null),
+    put: () => Effect.void,
+    remove: () => Effect.void,
+    onRemoved: (listener) => {
+      told.forgot = listener
+    }
+  })
   return {
-    asked, beginWrite, mood, slow, stored,
+    asked, beginWrite, mood, shared, slow, stored, told,
     layer: TieredCache.layer({ maxEntries: 10, maxBytes: 1_000_000, ttlMs: 60_000 }).pipe(Layer.provide(Layer.mergeAll(store, configuration)))
   }
 }
@@ -122,6 +132,40 @@ describe("TieredCache", () => {
       assert.strictEqual(yield* Fiber.join(forgotten), 1)
       assert.deepStrictEqual([stored.size, cache.peek("a"), yield* cache.find("a")], [0, null, null])
     }).pipe(Effect.provide(layer))
+  })
+
+  it.effect.each([{ forgotten: null }, { forgotten: ["a"] }])("what another node forgets does not come back with a write of this one: $forgotten", ({ forgotten }) => {
+    const { beginWrite, layer, shared, slow, stored, told } = world()
+    return Effect.gen(function*() {
+      const cache = yield* ResponseCache
+      yield* beginWrite(cache, answer("a"))
+      told.forgot(forgotten)
+      yield* slow.open
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual([...stored.keys()], [])
+      cache.put(answer("a"))
+      told.forgot(forgotten)
+      yield* TestClock.adjust(500)
+      assert.deepStrictEqual([cache.peek("a"), ...stored.keys()], [null])
+      cache.put(answer("a"))
+      yield* TestClock.adjust(500)
+      assert.deepStrictEqual([...stored.keys()], ["a"])
+    }).pipe(Effect.provide(layer.pipe(Layer.provide(shared))))
+  })
+
+  it.effect("an answer that was read before another node forgot it is not kept", () => {
+    const { layer, mood, shared, slow, stored, told } = world()
+    return Effect.gen(function*() {
+      const cache = yield* ResponseCache
+      stored.set("a", answer("a"))
+      mood.now = "slow"
+      const reading = yield* Effect.forkChild(cache.find("a"))
+      yield* TestClock.adjust(1)
+      told.forgot(null)
+      yield* slow.open
+      assert.strictEqual((yield* Fiber.join(reading))?.signature, "a")
+      assert.isNull(cache.peek("a"))
+    }).pipe(Effect.provide(layer.pipe(Layer.provide(shared))))
   })
 
   it.effect("a reader sees what a write has begun with", () => {
