@@ -4,6 +4,7 @@
  */
 import Postgres from "postgres"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { converged } from "#test/support/cluster.ts"
 import { contractOf } from "#test/support/faults.ts"
 import { type InProcess, inProcess } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
@@ -48,6 +49,8 @@ describe.skipIf(server === null && process.env["CI"] !== "true")("a Postgres ser
   it("killed and started again under load: every call is answered, and each has exactly one row", async () => {
     const random = chance()
     const { key } = await node.operator.createKey("load")
+    // A key whose change a node hears of is read again.
+    await converged(node)
     expect((await chat("first", key)).status).toBe(200)
     let calls = 0
     let over = false
