@@ -65,6 +65,13 @@ describe("tools", () => {
     await client.close()
   })
 
+  it("a tool without arguments refuses those that it is given", async () => {
+    const { client } = await overStream(lab.gateway.url, key)
+    const codeOf = async (name: string, given: Record<string, unknown>) => (JSON.parse(textOf(await client.callTool({ name, arguments: given }))) as { readonly error?: { readonly code: string } }).error?.code
+    for (const name of ["gateway_get_health", "gateway_compression_status", "gateway_agent_skills_coverage"]) expect([name, await codeOf(name, { verbose: true })]).toEqual([name, "invalid_arguments"])
+    await client.close()
+  })
+
   it("every tool may be handed to a model: the top of no schema has a member that vendors refuse in a function", async () => {
     const { client } = await overStream(lab.gateway.url, key)
     const { tools } = await client.listTools()

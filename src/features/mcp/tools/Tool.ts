@@ -1,6 +1,6 @@
 /** A tool as data: what it is called, what it needs, and what it does over the gateway's own management API. */
 import type * as Effect from "effect/Effect"
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
 import type { Inner, Json, ToolFailure } from "#src/management/inner/Inner.ts"
 import type { ToolScope } from "#src/management/inner/scopes.ts"
 
@@ -17,6 +17,9 @@ export interface Tool {
   readonly args: Schema.Top & { readonly DecodingServices: never }
   readonly run: (args: never, inner: Inner) => Effect.Effect<Json, ToolFailure>
 }
+
+/** Arguments of a tool that takes none. */
+export const noArguments = Schema.Struct({}).check(Schema.makeFilter((given: object) => Object.keys(given).length === 0, { message: "Expected no arguments" }))
 
 /** Keeps the arguments and the handler of one tool together. */
 export const make = <S extends Schema.Top & { readonly DecodingServices: never }>(

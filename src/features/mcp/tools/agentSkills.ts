@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { at, type Json, listAt } from "#src/management/inner/Inner.ts"
-import { make, type Tool } from "./Tool.ts"
+import { make, noArguments, type Tool } from "./Tool.ts"
 
 const opt = Schema.optionalKey
 const text = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100))
@@ -40,7 +40,7 @@ export const agentSkills: ReadonlyArray<Tool> = [
   make({
     name: "gateway_agent_skills_coverage", brief: "Coverage of agent skills.", scopes: ["read:catalog"], phase: 2, auditLevel: "basic",
     description: "Shows how many pages for coding agents there are of the HTTP interface and of commands, how many of them are stored, and when the last one was stored.",
-    sourceEndpoints: [`${path}/coverage`], args: Schema.Struct({}),
+    sourceEndpoints: [`${path}/coverage`], args: noArguments,
     run: (_args, inner) => inner.get(`${path}/coverage`)
   })
 ]

@@ -4,10 +4,9 @@ import * as Schema from "effect/Schema"
 import { CompressionSettings, Intensity, Mode, RtkIntensity, UltraConfig } from "#schemas/words/Compression.ts"
 import { at, entriesAt, type Json, listAt, textAt, ToolFailure } from "#src/management/inner/Inner.ts"
 import { comboOf } from "./reading.ts"
-import { make, type Tool } from "./Tool.ts"
+import { make, noArguments, type Tool } from "./Tool.ts"
 
 const opt = Schema.optionalKey
-const none = Schema.Struct({})
 const path = "/api/settings/compression"
 
 /** The settings under the names of the tools' arguments. */
@@ -32,7 +31,7 @@ export const compressing: ReadonlyArray<Tool> = [
   make({
     name: "gateway_compression_status", brief: "Shows compression.", scopes: ["read:compression"], phase: 2, auditLevel: "basic",
     description: "Shows whether prompts are made shorter and how, what that saved so far, and what the vendors' prompt caches saved.",
-    sourceEndpoints: [path, "/api/analytics/compression", "/api/cache"], args: none,
+    sourceEndpoints: [path, "/api/analytics/compression", "/api/cache"], args: noArguments,
     run: (_args, inner) => Effect.gen(function*() {
       const settings = yield* inner.get(path)
       const analytics = yield* inner.get("/api/analytics/compression")
@@ -84,7 +83,7 @@ export const compressing: ReadonlyArray<Tool> = [
   make({
     name: "gateway_list_compression_combos", brief: "Lists compression combos.", scopes: ["read:compression"], phase: 2, auditLevel: "basic",
     description: "Lists the compression combos: stored pipelines of engines that make prompts shorter, with the combos that have them.",
-    sourceEndpoints: ["/api/context/combos"], args: none,
+    sourceEndpoints: ["/api/context/combos"], args: noArguments,
     run: (_args, inner) => inner.get("/api/context/combos")
   }),
   make({

@@ -3,10 +3,9 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { at, entriesAt, type Inner, type Json, listAt, numberAt, textAt, ToolFailure } from "#src/management/inner/Inner.ts"
-import { make, type Tool } from "./Tool.ts"
+import { make, noArguments, type Tool } from "./Tool.ts"
 
 const text = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))
-const none = Schema.Struct({})
 
 /** A combo by its id or name. */
 export const comboOf = (inner: Inner, given: string) => Effect.flatMap(inner.get("/api/combos"), (answer) => {
@@ -39,7 +38,7 @@ export const reading: ReadonlyArray<Tool> = [
   make({
     name: "gateway_get_health", brief: "Health of the gateway.", scopes: ["read:health"], phase: 1, auditLevel: "basic",
     description: "Shows the gateway's uptime, version and memory, the circuit breakers of its providers and the state of rate limits.",
-    sourceEndpoints: ["/api/monitoring/health", "/api/rate-limits", "/api/cache"], args: none,
+    sourceEndpoints: ["/api/monitoring/health", "/api/rate-limits", "/api/cache"], args: noArguments,
     run: (_args, inner) => Effect.gen(function*() {
       const health = yield* inner.get("/api/monitoring/health")
       const limits = yield* inner.get("/api/rate-limits")
@@ -211,7 +210,7 @@ export const reading: ReadonlyArray<Tool> = [
   make({
     name: "gateway_get_session_snapshot", brief: "Today's activity.", scopes: ["read:usage"], phase: 2, auditLevel: "none",
     description: "Sums up the last day: requests, costs, the most used models and providers, and errors.",
-    sourceEndpoints: ["/api/usage/analytics", "/api/usage/call-logs"], args: none,
+    sourceEndpoints: ["/api/usage/analytics", "/api/usage/call-logs"], args: noArguments,
     run: (_args, inner) => Effect.gen(function*() {
       const usage = yield* inner.get("/api/usage/analytics", { range: "1d" })
       const failed = yield* inner.get("/api/usage/call-logs", { status: "error", limit: 20 })
@@ -227,7 +226,7 @@ export const reading: ReadonlyArray<Tool> = [
   make({
     name: "gateway_cache_stats", brief: "Figures of the cache.", scopes: ["read:cache"], phase: 2, auditLevel: "basic",
     description: "Shows entries, hits and savings of the caches of answers and prompts.",
-    sourceEndpoints: ["/api/cache"], args: none,
+    sourceEndpoints: ["/api/cache"], args: noArguments,
     run: (_args, inner) => inner.get("/api/cache")
   })
 ]
