@@ -18,6 +18,16 @@ export const suite = (name: string, layer: Layer.Layer<BodyStore>): void => {
       assert.strictEqual(yield* store.removeBefore(2_001), 2)
     }))
 
+    it.effect("those that are renewed count as made then, and no earlier", () => Effect.gen(function*() {
+      const store = yield* BodyStore
+      yield* store.put([one("g", 1_000), one("h", 2_000)])
+      yield* store.renew(["g", "none"], 3_000)
+      yield* store.renew(["g"], 500)
+      yield* store.renew([], 9_000)
+      assert.deepStrictEqual(yield* store.find(["g", "h"], 0), [one("g", 3_000), one("h", 2_000)])
+      assert.strictEqual(yield* store.removeBefore(3_001), 2)
+    }))
+
     it.effect("those before a time are removed, and the oldest of those beyond a size", () => Effect.gen(function*() {
       const store = yield* BodyStore
       yield* store.put([one("c", 1_000), one("d", 2_000), one("e", 3_000), one("f", 4_000)])

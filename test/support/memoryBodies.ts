@@ -15,6 +15,9 @@ export const layer = Layer.sync(BodyStore, () => {
     put: (given) => Effect.sync(() => {
       for (const one of given) if (!records.has(one.id)) records.set(one.id, one)
     }),
+    renew: (ids, time) => Effect.sync(() => {
+      for (const one of records.values()) if (ids.includes(one.id) && one.createdAt < time) records.set(one.id, { ...one, createdAt: time })
+    }),
     find: (ids, since) => Effect.sync(() => [...records.values()].filter(({ createdAt, id }) => ids.includes(id) && createdAt >= since).sort(newestFirst)),
     removeBefore: (time) => Effect.sync(() => removed([...records.values()].filter(({ createdAt }) => createdAt < time))),
     removeBeyond: (most) => Effect.sync(() => {

@@ -16,6 +16,9 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
     put: (records) => Arr.isReadonlyArrayNonEmpty(records)
       ? run("put", Effect.asVoid(sql`INSERT INTO call_bodies ${sql.insert(Arr.map(records, rowOf))} ON CONFLICT (id) DO NOTHING`))
       : Effect.void,
+    renew: (ids, time) => ids.length === 0
+      ? Effect.void
+      : run("renew", Effect.asVoid(sql`UPDATE call_bodies SET created_at = ${time} WHERE ${sql.in("id", ids.map(stored))} AND created_at < ${time}`)),
     find: (ids, since) => ids.length === 0 ? Effect.succeed([]) : run("find", Effect.map(
       sql<Omit<SealedBodies, "createdAt"> & { readonly createdAt: unknown }>`
         SELECT id, created_at AS "createdAt", sealed FROM call_bodies

@@ -14,6 +14,8 @@ export interface SealedBodies {
 export class BodyStore extends Context.Service<BodyStore, {
   /** What is there already stays as it is. */
   readonly put: (records: ReadonlyArray<SealedBodies>) => Effect.Effect<void, StoreError>
+  /** Those that are there count from then on as made at `time`, ms since the epoch. */
+  readonly renew: (ids: ReadonlyArray<string>, time: number) => Effect.Effect<void, StoreError>
   /** Newest first; only what was made from `since` on. */
   readonly find: (ids: ReadonlyArray<string>, since: number) => Effect.Effect<ReadonlyArray<SealedBodies>, StoreError>
   /** Removes a bounded number of those made before `time`; answers how many. */

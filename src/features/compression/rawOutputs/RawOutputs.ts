@@ -31,6 +31,8 @@ const STOP_MS = 1_000
 /** Ids that are known to be stored. */
 const KNOWN = 10_000
 const HOUR_MS = 3_600_000
+/** An output that is sent again is stored anew after this time, ms: it may be old, and others may have taken its room. */
+const AGAIN_MS = 600_000
 
 export interface Found extends RawOutput {
   /** ms since the epoch. */
@@ -72,7 +74,7 @@ const make = Effect.gen(function*() {
 
   const write = Effect.suspend(() => {
     const batch = waiting.splice(0, AT_ONCE)
-    return Effect.suspend(() => store.put(batch.map(sealedOf))).pipe(
+    return Effect.suspend(() => Effect.andThen(store.renew(batch.map(({ id }) => keyOf(id)), now()), store.put(batch.map(sealedOf)))).pipe(
       Effect.catchTag("StoreError", (error) => {
         // The next turn of the conversation has it again.
         for (const { id } of batch) stored.set(id, Number.NEGATIVE_INFINITY)
@@ -98,7 +100,7 @@ const make = Effect.gen(function*() {
     keep: (outputs) => {
       for (const output of outputs) {
         const last = stored.get(output.id)
-        if (last !== undefined && now() - last < keptMs()) continue
+        if (last !== undefined && now() - last < AGAIN_MS) continue
         if (waiting.length >= MOST_WAITING || !room.take(output.text.length)) return
         stored.set(output.id, now())
         waiting.push(output)
