@@ -28,7 +28,7 @@ export const NewSkill = Schema.Struct({
   description: opt(description),
   schema: opt(schema),
   handlerCode: handler,
-  /** The only key in whose name it runs; left out: any key. */
+  /** Id of the API key that may run it; left out: every key may. */
   apiKeyId: opt(text(1, 200)),
   tags: opt(tags)
 })
