@@ -201,7 +201,7 @@ const operations: Readonly<Record<string, Operation>> = {
   ...oneShots,
   ...sockets,
   ...storedResponses,
-  "POST /v1/chat/completions": conversation("chat.completions", "Chat completion", chat, "Chat-completions format."),
+  "POST /v1/chat/completions": conversation("chat.completions", "Chat completion", chat, "Chat-completions format. In place of `messages` it takes `input`, as the responses format has it, or `prompt`."),
   "POST /v1/messages": conversation("messages.create", "Message", messages, "Messages format."),
   "POST /v1/messages/count_tokens": {
     id: "messages.countTokens",

@@ -64,6 +64,8 @@ export interface ClientCodec {
   readonly streamType: "text/event-stream" | "application/x-ndjson"
   /** Types of the events after which its clients read no further. Absent: its streams end with `[DONE]` or with their body. */
   readonly lastTypes?: ReadonlySet<string>
+  /** The bytes of a body whose conversation stood in another format's member, with it in its place; null = it stands there. Absent: nothing is looked for. */
+  readonly withMessages?: (body: Json, bytes: Buffer) => Buffer | PublicError | null
   /** Reads model and stream flag and refuses what no upstream could read: the client's mistake in the client's words. */
   readonly head: (body: Json) => RequestHead | PublicError
   /** Reads the whole request; strict about shapes, because what is not understood cannot be translated. */

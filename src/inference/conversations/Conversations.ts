@@ -48,6 +48,7 @@ export const operation = (given: ConversationServices, { codec, compacts, endpoi
   return {
     endpoint, category, codec, face, errorBody: codec.errorBody, format: codec.name, modelInPath, token, fromPath, fenced: true,
     expand,
+    withMessages: codec.withMessages,
     head: codec.head,
     about: aboutOf,
     length: (clientRequest, call, prompt) => new ContextWindow.ConversationLength(given, clientRequest, call, prompt),

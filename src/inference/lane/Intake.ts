@@ -20,6 +20,7 @@ import * as LeaseContext from "./leaseContext.ts"
 import * as RouteReport from "./RouteReport.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
+import type { ClientCodec } from "#src/wire/WireFormat.ts"
 import * as Form from "#src/wire/form/Form.ts"
 import * as FormReader from "#src/wire/form/FormReader.ts"
 import * as ContentCoding from "#src/platform/server/contentCoding.ts"
@@ -68,6 +69,8 @@ export interface Gate {
   readonly meterOf?: ((head: FormReader.PartHead) => Form.Meter | null) | undefined
   /** Changes the body before it is read: calls `done` at once or later. Absent: nothing. */
   readonly expand?: PreviousResponses["Service"]["expand"] | undefined
+  /** Moves a conversation to where its format has it, before the head is read. Absent: nothing. */
+  readonly withMessages?: ClientCodec["withMessages"]
   /** Bytes that a body may have whatever the setting says, where the endpoint takes media; absent: the setting alone. */
   readonly leastBodyLimit?: number | undefined
   /** True where the lease of a managed key is confirmed before each upstream call; elsewhere such a key is refused. */
@@ -176,7 +179,12 @@ export abstract class Arrival<Services extends IntakeServices, At extends Gate> 
     else {
       const parsed = Jobs.parseBody(body)
       if (parsed instanceof PublicError) this.refuse(parsed)
-      else this.taken(body, parsed, null, null, nothingAsked)
+      else {
+        const moved = this.gate.withMessages?.(parsed, body) ?? null
+        if (moved === null) this.taken(body, parsed, null, null, nothingAsked)
+        else if (moved instanceof PublicError) this.refuse(moved)
+        else this.read(moved, nothingAsked)
+      }
     }
   }
 
@@ -205,17 +213,21 @@ const withOwn = (asked: Asked, { conversation, makes, previous }: Continues): As
 const noBytes = Buffer.alloc(0)
 
 /** Bodies that may hold more than they look: those that cost the loop more than a moment are read by others. */
-const readMore = (body: Buffer, workers: BodyWorkers, { format, modelInPath }: Gate, done: (read: ReadBody | PublicError) => void): void => {
+const readMore = (body: Buffer, workers: BodyWorkers, gate: Gate, done: (read: ReadBody | PublicError) => void): void => {
   const size = body.length > LARGE_BYTES ? null : body.length < JsonBounds.HARMLESS_BYTES ? harmless : JsonBounds.measure(body)
   if (size !== null && "what" in size) return done(Jobs.refusalOf(size))
   if (size !== null && size.containers <= LARGE_CONTAINERS) {
     const parsed = Jobs.parseBody(body)
-    return done(parsed instanceof PublicError ? parsed : { body, parsed, large: null })
+    if (parsed instanceof PublicError) return done(parsed)
+    const moved = gate.withMessages?.(parsed, body) ?? null
+    if (moved === null) return done({ body, parsed, large: null })
+    return moved instanceof PublicError ? done(moved) : readMore(moved, workers, gate, done)
   }
   const id = workers.nextId()
   const bytes = shared(body)
-  workers.ask(Jobs.opening, { id, bytes, format: format ?? null, fromPath: modelInPath === true }, (said) => {
+  workers.ask(Jobs.opening, { id, bytes, format: gate.format ?? null, fromPath: gate.modelInPath === true }, (said) => {
     if (said instanceof PublicError) return done(said)
+    if ("moved" in said) return readMore(asBuffer(said.moved), workers, gate, done)
     const large: Large = { id, containers: said.containers, digest: said.digest, identity: said.identity, leastTokens: said.leastTokens, units: said.units, media: said.media, grown: nothing }
     done({ body: bytes, parsed: said.outline, large })
   })

@@ -3,6 +3,7 @@ import type { Identity } from "#actors/request/ports/Face.ts"
 import { errorOf, readAnswer } from "#src/wire/chatCompletions/answer.ts"
 import { decodeAnswer } from "#src/wire/chatCompletions/decodeAnswer.ts"
 import { decodeRequest } from "#src/wire/chatCompletions/request/decodeRequest.ts"
+import { withMessages } from "#src/wire/chatCompletions/request/withMessages.ts"
 import { ChatDecoder } from "#src/wire/chatCompletions/stream/decodeStream.ts"
 import { encodeAnswer } from "#src/wire/chatCompletions/encodeAnswer.ts"
 import { encodeRequest } from "#src/wire/chatCompletions/request/encodeRequest.ts"
@@ -16,6 +17,7 @@ import type { ClientCodec, UpstreamCodec } from "#src/wire/WireFormat.ts"
 export const client: ClientCodec = {
   name: "chat-completions",
   streamType: "text/event-stream",
+  withMessages,
   head,
   decodeRequest,
   encodeAnswer,

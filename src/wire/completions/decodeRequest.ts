@@ -39,7 +39,8 @@ export const decodeRequest = (body: Body): Conversation | PublicError => {
   }))
 }
 
-const promptOf = (prompt: Request["prompt"]): string => {
+/** The one text of a prompt; throws (inside `reading`) for any other. */
+export const promptOf = (prompt: Request["prompt"]): string => {
   if (typeof prompt === "string") {
     if (prompt === "") throw invalid("prompt", "Field 'prompt' must be a non-empty string.")
     return prompt

@@ -54,8 +54,13 @@ export interface OpenedBody {
   readonly media: Media | null
 }
 
+/** The conversation stood in another format's member: these bytes are the request's. */
+export interface MovedBody {
+  readonly moved: Uint8Array
+}
+
 /** The first job about every large body. */
-export const opening: Kind<Open, OpenedBody> = { module: new URL("./open.ts", import.meta.url).href }
+export const opening: Kind<Open, OpenedBody | MovedBody> = { module: new URL("./open.ts", import.meta.url).href }
 
 export const bufferOf = ({ bytes }: JobSubject): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 

@@ -11,13 +11,15 @@ import * as Codecs from "#src/wire/oneShot/codecs.ts"
 import * as Jobs from "./jobs.ts"
 import { outlineOf } from "./outline.ts"
 
-export const run: Jobs.RunJob<Jobs.Open, Jobs.OpenedBody> = (job, parse) => {
+export const run: Jobs.RunJob<Jobs.Open, Jobs.OpenedBody | Jobs.MovedBody> = (job, parse) => {
   const bytes = Jobs.bufferOf(job)
   const size = JsonBounds.measure(bytes)
   if ("what" in size) return Jobs.refusalOf(size)
   const body = parse(job)
   if (body instanceof PublicError) return body
   if (job.format !== null) {
+    const moved = isOneShot(job.format) ? null : Formats.client(job.format).withMessages?.(body, bytes) ?? null
+    if (moved !== null) return moved instanceof PublicError ? moved : { moved }
     const head = Formats.headOf(job.format)(job.fromPath ? { ...body, model: "model" } : body)
     if (head instanceof PublicError) return head
   }

@@ -17,23 +17,29 @@ const mostStops = 4
 export const encodeRequest = (given: Conversation, traits: TargetTraits): EncodedRequest | PublicError =>
   reading(() => {
     const omitted = new Omitted()
-    const can = abilitiesOf(traits)
-    const conversation = documented(foreign(given, { family: "chat-completions", freeform: can.freeform }, omitted), can, omitted)
-    const turns = paired(conversation, (field) => omitted.add(field))
-    const messages = new MessageWriter(can, omitted).write(turns)
-    const isOwn = conversation.format === "chat-completions"
-    if (!isOwn) omitted.extras(conversation.extras, "only the format it was written in knows it.")
     const body = {
-      model: traits.model,
-      messages: withJsonWord(messages, conversation),
-      ...toolsOf(conversation, can, omitted),
-      ...settingsOf(conversation, can, omitted),
-      ...reasoningOf(conversation, traits, can, omitted),
-      ...(isOwn ? ownExtras(conversation) : {}),
+      ...bodyOf(given, traits, abilitiesOf(traits), omitted),
       ...(traits.stream ? { stream: true, ...(traits.streamOptions ? { stream_options: { include_usage: true } } : {}) } : {})
     }
     return { body: JSON.stringify(body), omitted: omitted.fields }
   })
+
+/** The members of a request but for those about streams, for a server with these abilities; throws (inside `reading`) what it cannot be told. */
+export const bodyOf = (given: Conversation, traits: TargetTraits, can: Abilities, omitted: Omitted): Out => {
+  const conversation = documented(foreign(given, { family: "chat-completions", freeform: can.freeform }, omitted), can, omitted)
+  const turns = paired(conversation, (field) => omitted.add(field))
+  const messages = new MessageWriter(can, omitted).write(turns)
+  const isOwn = conversation.format === "chat-completions"
+  if (!isOwn) omitted.extras(conversation.extras, "only the format it was written in knows it.")
+  return {
+    model: traits.model,
+    messages: withJsonWord(messages, conversation),
+    ...toolsOf(conversation, can, omitted),
+    ...settingsOf(conversation, can, omitted),
+    ...reasoningOf(conversation, traits, can, omitted),
+    ...(isOwn ? ownExtras(conversation) : {})
+  }
+}
 
 type Settings = { -readonly [Setting in keyof GenerationSettings]: GenerationSettings[Setting] }
 
