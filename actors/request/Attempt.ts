@@ -14,6 +14,7 @@ import type { Phase, Upstream, UpstreamCall, UpstreamFailure, UpstreamHandler } 
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import * as AnswerReading from "#actors/request/steps/answerReading.ts"
 import * as SecondCall from "#actors/request/steps/secondCall.ts"
+import * as UsageEstimate from "#actors/request/client/UsageEstimate.ts"
 import * as Resumption from "#actors/request/Resumption.ts"
 import * as Job from "#actors/request/steps/Job.ts"
 import { type Answered, WholeAnswer } from "#actors/request/steps/WholeAnswer.ts"
@@ -131,7 +132,7 @@ export class Attempt implements UpstreamHandler, Answered, Opening {
     this.status = status
     this.headers = headers
     if (this.options.stream && StatusReason.isOk(status) && !AnswerReading.isPlainDocument(headers)) {
-      this.tap = Resumption.tapOf(this.options.resumption, this.options.dialect, this.options.forwardUsage)
+      this.tap = Resumption.tapOf(this.options.resumption, this.options.dialect, this.options)
       if (this.options.check?.holds === true) this.reader = this.options.dialect.makeReader()
     }
   }
@@ -357,7 +358,7 @@ export class Attempt implements UpstreamHandler, Answered, Opening {
     const { now, stream } = this.options
     if (stream) {
       this.commit()
-      this.forward(facts.body)
+      this.forward(UsageEstimate.streamOf(this.options, facts))
       this.replayed = true
     } else this.firstContentAt = now()
     this.finish("completed", null, false, null, facts)
@@ -379,6 +380,7 @@ export class Attempt implements UpstreamHandler, Answered, Opening {
     this.reader?.close()
     this.owner.ended({
       outcome, error, retryable, phase, usage, units,
+      estimate: this.options.estimate === null ? null : this.options.estimate.usage,
       usageIsPartial: usage !== null && tap !== null && tap.usageIsPartial === true,
       outputText: whole === null ? tap === null ? noText : () => tap.outputText() : whole.outputText,
       answer: given === null || this.replayed ? null : given.body,

@@ -1,6 +1,6 @@
 /** Stream recovery: the taps of an answer that broke off mid-stream, and of the call that continues it. */
 import type { AttemptEnd } from "./Attempt.ts"
-import type { Dialect, StreamTap } from "#actors/request/ports/Face.ts"
+import type { Dialect, StreamTap, TapOptions } from "#actors/request/ports/Face.ts"
 
 /** Made for requests under STREAM_RECOVERY_MIDSTREAM_ENABLED only. */
 export class Resumption {
@@ -25,7 +25,7 @@ export class Resumption {
 }
 
 /** The tap of the next call; `resumption` is null unless answers that break off are continued. */
-export const tapOf = (resumption: Resumption | null, dialect: Dialect, forwardUsage: boolean): StreamTap => {
-  if (resumption === null) return dialect.makeTap({ forwardUsage })
-  return resumption.broken === null ? dialect.makeRecoverableTap({ forwardUsage }) : dialect.continueTap(resumption.broken)
+export const tapOf = (resumption: Resumption | null, dialect: Dialect, asked: TapOptions): StreamTap => {
+  if (resumption === null) return dialect.makeTap(asked)
+  return resumption.broken === null ? dialect.makeRecoverableTap(asked) : dialect.continueTap(resumption.broken)
 }

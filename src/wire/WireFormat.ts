@@ -2,7 +2,7 @@
  * One chat wire format as a codec: everything the gateway knows about it, as pure functions over the neutral conversation. A
  * format of clients has a `ClientCodec`, a format of upstreams an `UpstreamCodec`; `src/wire/formats.ts` is the table.
  */
-import type { Identity, StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
+import type { Identity, StreamTap, TapOptions, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Answer, Conversation, FamilyName, FormatName, TokenUsage } from "#schemas/wire/conversation.ts"
 import type { ReasoningControl } from "#schemas/words/ModelFormats.ts"
@@ -72,6 +72,8 @@ export interface ClientCodec {
   readonly decodeRequest: (body: Json) => Conversation | PublicError
   readonly encodeAnswer: (answer: Answer, options: EncoderOptions) => string
   readonly makeEncoder: (options: EncoderOptions) => StreamEncoder
+  /** A whole stream with usage before its terminator. Absent: the format has no frame of its own for it. */
+  readonly usageAdded?: (stream: Buffer, usage: TokenUsage) => Buffer
   readonly errorBody: (error: PublicError) => string
   /** The frames that end a stream that broke. `after`: what was sent of it; null or absent: nothing but the head, or events that are not numbered. */
   readonly errorFrames: (error: PublicError, after?: Progress | null) => string
@@ -92,7 +94,7 @@ export interface UpstreamCodec {
   readonly decodeAnswer: (body: Json) => Answer | UpstreamErrorBody | null
   readonly makeDecoder: (sink: StreamSink) => StreamDecoder
   /** The tap of a stream that is forwarded byte by byte to a client of the same format. */
-  readonly makePassThroughTap: (options: { readonly forwardUsage: boolean }, known: Known | null) => StreamTap
+  readonly makePassThroughTap: (options: TapOptions, known: Known | null) => StreamTap
   /** A whole answer with the members that its server left out though the format promises them; null when it lacks none. Absent: answers are forwarded as they came. */
   readonly wholeAnswer?: (body: Buffer, parsed: Json, known: Known) => Buffer | null
   /** Facts of a whole answer that is forwarded as it came; cheaper than decodeAnswer. Null when it is no answer. */

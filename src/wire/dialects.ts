@@ -1,7 +1,7 @@
 /** The pair of a client's format and an upstream's: forwarded by bytes when they are the same, translated when they are not. */
 import type { AnswerReader, AnswerView as View } from "#actors/request/ports/AnswerCheck.ts"
-import type { AnswerFacts, AnswerQuestion, AnswerRead, Dialect, StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
-import type { Answer, Choice, Signature } from "#schemas/wire/conversation.ts"
+import type { AnswerFacts, AnswerQuestion, AnswerRead, Dialect, StreamTap, TapOptions, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
+import type { Answer, Choice, Signature, TokenUsage } from "#schemas/wire/conversation.ts"
 import { answerIn } from "#src/wire/longIntegers/answerIn.ts"
 import * as AnswerView from "#src/wire/answerView.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
@@ -39,7 +39,7 @@ abstract class Pair implements Dialect {
     this.options = options
   }
 
-  abstract makeTap(asked: { readonly forwardUsage: boolean }): StreamTap
+  abstract makeTap(asked: TapOptions): StreamTap
   abstract readAnswer(body: Uint8Array): AnswerFacts | null
   /** Called with each answer that is replayed. */
   protected abstract note(answer: Answer): void
@@ -71,8 +71,12 @@ abstract class Pair implements Dialect {
     return AnswerView.readerOf(face, family, { ...options, includeUsage: true })
   }
 
-  makeRecoverableTap({ forwardUsage }: { readonly forwardUsage: boolean }): StreamTap {
-    return translatingTap(this.face, this.family, this.options, forwardUsage)
+  usageAdded(stream: Uint8Array, usage: TokenUsage): Uint8Array {
+    return this.face.usageAdded?.(asBuffer(stream), usage) ?? stream
+  }
+
+  makeRecoverableTap(asked: TapOptions): StreamTap {
+    return translatingTap(this.face, this.family, this.options, asked)
   }
 
   continueTap(broken: StreamTap): StreamTap {
@@ -83,7 +87,7 @@ abstract class Pair implements Dialect {
 
 /** The family is forwarded unchanged; the client reads the same format. */
 class PassThrough extends Pair {
-  makeTap(asked: { readonly forwardUsage: boolean }): StreamTap {
+  makeTap(asked: TapOptions): StreamTap {
     return this.family.makePassThroughTap(asked, this.options)
   }
 
@@ -100,8 +104,8 @@ class PassThrough extends Pair {
 }
 
 class Translating extends Pair {
-  makeTap({ forwardUsage }: { readonly forwardUsage: boolean }): StreamTap {
-    return translatingTap(this.face, this.family, this.options, forwardUsage)
+  makeTap(asked: TapOptions): StreamTap {
+    return translatingTap(this.face, this.family, this.options, asked)
   }
 
   readAnswer(body: Uint8Array): AnswerFacts | null {
@@ -136,6 +140,7 @@ export const readingBy = (dialect: Dialect, readAnswer: Dialect["readAnswer"]): 
   continueTap: (broken) => dialect.continueTap(broken),
   pollOf: dialect.pollOf === undefined ? undefined : (reply) => dialect.pollOf?.(reply) ?? null,
   replayAnswer: (body, asked) => dialect.replayAnswer(body, asked),
+  usageAdded: (stream, usage) => dialect.usageAdded?.(stream, usage) ?? stream,
   viewAnswer: (body) => dialect.viewAnswer(body),
   makeReader: () => dialect.makeReader(),
   readElsewhere: (question, done) => dialect.readElsewhere?.(question, done) ?? false,
@@ -152,8 +157,10 @@ const restoring = (family: UpstreamCodec, tools: Restored): UpstreamCodec => ({
   makeDecoder: (sink) => family.makeDecoder(new RestoringSink(sink, tools))
 })
 
-const translatingTap = (face: ClientCodec, family: UpstreamCodec, options: Options, includeUsage: boolean): TranslatingTap =>
-  new TranslatingTap(family.makeDecoder, face.makeEncoder({ ...options, includeUsage }), family.emptyAnswers === true, null, options.remember)
+const translatingTap = (face: ClientCodec, family: UpstreamCodec, options: Options, { estimate, forwardUsage }: TapOptions): TranslatingTap => {
+  const encoder = face.makeEncoder({ ...options, includeUsage: forwardUsage })
+  return new TranslatingTap(family.makeDecoder, encoder, family.emptyAnswers === true, null, options.remember, forwardUsage && estimate !== undefined ? estimate : null)
+}
 
 const replayed = (body: Uint8Array, family: UpstreamCodec, face: ClientCodec, options: EncoderOptions, note: (answer: Answer) => void): AnswerFacts | null => {
   const answer = answerIn(family, body)

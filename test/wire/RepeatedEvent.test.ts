@@ -58,7 +58,7 @@ describe("an event that is the one before it but for its text", () => {
 
 describe("what stands among repeated events", () => {
   const run = (stream: string, cuts: ReadonlyArray<number>) => {
-    const tap = new ChatTap(false)
+    const tap = new ChatTap({ forwardUsage: false })
     const bytes = bytesOf(stream)
     const places = [...new Set(cuts.map((cut) => Math.abs(cut) % bytes.length))].sort((a, b) => a - b)
     let out = ""

@@ -62,6 +62,18 @@ export interface StreamTap {
   readonly outputText: () => string
 }
 
+/** Counts what an upstream did not count. */
+export interface Estimate {
+  readonly of: (outputText: string) => Usage
+}
+
+export interface TapOptions {
+  /** Usage frames are forwarded to the client: it asked for them. */
+  readonly forwardUsage: boolean
+  /** Asked at the end of a stream in which no usage came, for its client; null or absent: the stream ends without. */
+  readonly estimate?: Estimate | null
+}
+
 /** What a whole (not streamed) answer says about itself; null when the bytes are no answer of this format. */
 export interface AnswerFacts {
   readonly usage: Usage | null
@@ -114,9 +126,9 @@ export type AnswerRead = (facts: AnswerFacts | null, broken: string | null) => v
 
 /** How an upstream of one family is read for a client of one face. */
 export interface Dialect {
-  readonly makeTap: (options: { readonly forwardUsage: boolean }) => StreamTap
+  readonly makeTap: (options: TapOptions) => StreamTap
   /** A tap whose answer another call can continue; it has to rewrite every event. */
-  readonly makeRecoverableTap: (options: { readonly forwardUsage: boolean }) => StreamTap
+  readonly makeRecoverableTap: (options: TapOptions) => StreamTap
   /** The tap of the call that continues the answer of a recoverable tap. */
   readonly continueTap: (broken: StreamTap) => StreamTap
   readonly readAnswer: (body: Uint8Array) => AnswerFacts | null
@@ -124,6 +136,8 @@ export interface Dialect {
   readonly pollOf?: ((reply: JobReply) => Poll | PublicError | null) | undefined
   /** A whole answer as the stream a client asked for, when the upstream did not stream; null when it is no answer. */
   readonly replayAnswer: (body: Uint8Array, options: { readonly forwardUsage: boolean }) => AnswerFacts | null
+  /** The same stream with usage, where the client's format has a frame for it. Absent: it stays as it is. */
+  readonly usageAdded?: ((stream: Uint8Array, usage: Usage) => Uint8Array) | undefined
   /** A whole answer as rules read it; null when it is none. */
   readonly viewAnswer: (body: Uint8Array) => AnswerView | null
   readonly makeReader: () => AnswerReader

@@ -5,6 +5,7 @@ import type { Body } from "#actors/request/ports/Body.ts"
 import type { Dialect, StreamTap, Usage } from "#actors/request/ports/Face.ts"
 import type { Resumption } from "#actors/request/Resumption.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
+import type { UsageEstimate } from "#actors/request/client/UsageEstimate.ts"
 import type { Phase, Timeouts } from "#actors/request/ports/Upstream.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Outcome } from "#schemas/records/LedgerRow.ts"
@@ -32,6 +33,8 @@ export interface AttemptOptions {
   readonly stream: boolean
   /** Whether usage frames are forwarded to the client: only when it asked for them. */
   readonly forwardUsage: boolean
+  /** Counts for that client what its upstream did not count; null where it did not ask. */
+  readonly estimate: UsageEstimate | null
   readonly timeouts: Timeouts
   /** How long the first bytes of a stream are held before they are released (stream recovery), ms; 0 = not at all. */
   readonly holdMs: number
@@ -70,6 +73,8 @@ export interface AttemptEnd {
   readonly units: Units | null
   /** The upstream counted the input only: the answer ended before it counted its output. */
   readonly usageIsPartial: boolean
+  /** The gateway's own count, which the client was given where its upstream had none; null or absent: it was given none. */
+  readonly estimate?: Usage | null
   readonly outputText: () => string
   readonly committed: boolean
   /** False when the attempt was refused before it started: it has no row in the ledger. */

@@ -8,6 +8,7 @@ import type { Resumption } from "#actors/request/Resumption.ts"
 import type { Services } from "#actors/request/services.ts"
 import type { Try } from "#actors/request/Try.ts"
 import { AttemptRow } from "./AttemptRow.ts"
+import { UsageEstimate } from "#actors/request/client/UsageEstimate.ts"
 import * as TargetToken from "./targetToken.ts"
 
 /** How long STREAM_RECOVERY_ENABLED holds the first bytes, ms. */
@@ -35,6 +36,7 @@ export const of = (one: Try, inbound: Inbound, services: Services, client: Attem
     continues,
     stream: inbound.stream,
     forwardUsage: inbound.forwardUsage,
+    estimate: inbound.stream && inbound.forwardUsage && inbound.tokenless !== true ? new UsageEstimate(inbound, services.accounting) : null,
     timeouts: RequestFacts.timeoutsOf(inbound.timeouts ?? services.limits.timeouts, policy, inbound.since === undefined ? attempt : attempt + 1, requestedAt, at),
     holdMs: inbound.recovery.holds ? recoveryHoldMs : 0,
     now: services.now,

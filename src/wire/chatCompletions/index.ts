@@ -5,7 +5,8 @@ import { decodeAnswer } from "#src/wire/chatCompletions/decodeAnswer.ts"
 import { decodeRequest } from "#src/wire/chatCompletions/request/decodeRequest.ts"
 import { withMessages } from "#src/wire/chatCompletions/request/withMessages.ts"
 import { ChatDecoder } from "#src/wire/chatCompletions/stream/decodeStream.ts"
-import { encodeAnswer } from "#src/wire/chatCompletions/encodeAnswer.ts"
+import { encodeAnswer, writeUsage } from "#src/wire/chatCompletions/encodeAnswer.ts"
+import * as LateUsage from "#src/wire/chatCompletions/stream/lateUsage.ts"
 import { encodeRequest } from "#src/wire/chatCompletions/request/encodeRequest.ts"
 import { ChatEncoder } from "#src/wire/chatCompletions/stream/encodeStream.ts"
 import { errorBody, errorFrames } from "#src/wire/chatCompletions/errors.ts"
@@ -22,6 +23,7 @@ export const client: ClientCodec = {
   decodeRequest,
   encodeAnswer,
   makeEncoder: (options) => new ChatEncoder(options),
+  usageAdded: (stream, usage) => LateUsage.added(stream, writeUsage(usage)),
   errorBody,
   errorFrames,
   identityOf: chunkIdentity,
@@ -39,7 +41,7 @@ export const upstream: UpstreamCodec = {
   passThroughEdits,
   decodeAnswer,
   makeDecoder: (sink) => new ChatDecoder(sink),
-  makePassThroughTap: ({ forwardUsage }) => new ChatTap(forwardUsage),
+  makePassThroughTap: (asked) => new ChatTap(asked),
   readAnswer,
   readError: errorOf
 }

@@ -1,7 +1,8 @@
 /** The legacy text completion (`POST /v1/completions`): a client's format only. */
 import type { Identity } from "#actors/request/ports/Face.ts"
 import { errorBody, errorFrames } from "#src/wire/chatCompletions/errors.ts"
-import { encodeAnswer } from "#src/wire/completions/answer.ts"
+import * as LateUsage from "#src/wire/chatCompletions/stream/lateUsage.ts"
+import { encodeAnswer, usage } from "#src/wire/completions/answer.ts"
 import { decodeRequest, head } from "#src/wire/completions/decodeRequest.ts"
 import { makeEncoder } from "#src/wire/completions/encodeStream.ts"
 import { blank, chunkIdentity, comment } from "#src/wire/heartbeat.ts"
@@ -17,6 +18,7 @@ export const client: ClientCodec = {
   decodeRequest,
   encodeAnswer,
   makeEncoder,
+  usageAdded: (stream, counts) => LateUsage.added(stream, usage(counts)),
   errorBody,
   errorFrames,
   identityOf: chunkIdentity,

@@ -2,7 +2,7 @@
  * A stream in another format: decoder -> this -> encoder. It stands between the two as a sink, notes what the gateway must know
  * of every stream (usage, usefulness, the end) and passes the event on.
  */
-import type { StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
+import type { Estimate, StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
@@ -34,18 +34,20 @@ export class TranslatingTap implements StreamTap, StreamSink {
   /** What the attempts before this one used, when it continues their answer. */
   private readonly before: TokenUsage | null
   private readonly remember: ((callId: string, signature: Signature) => void) | undefined
+  private readonly estimate: Estimate | null
 
   /**
    * `emptyAnswers`: see `UpstreamCodec`. `continued`: the tap of the broken-off answer that is continued to the same client.
-   * `remember`: called with signed tool calls.
+   * `remember`: called with signed tool calls. `estimate`: counts for the client when the stream ended and its upstream has not.
    */
   constructor(
     makeDecoder: (sink: StreamSink) => StreamDecoder, encoder: StreamEncoder, emptyAnswers: boolean, continued: TranslatingTap | null = null,
-    remember?: (callId: string, signature: Signature) => void
+    remember?: (callId: string, signature: Signature) => void, estimate: Estimate | null = null
   ) {
     this.encoder = encoder
     this.emptyAnswers = emptyAnswers
     this.remember = remember
+    this.estimate = estimate
     this.decoder = makeDecoder(this)
     this.seam = continued === null ? null : new Seam(unescape(continued.visible))
     this.before = continued === null ? null : continued.usageSoFar
@@ -199,6 +201,7 @@ export class TranslatingTap implements StreamTap, StreamSink {
     if (this.closed) return
     this.closed = true
     this.terminal = true
+    if (this.usage === null && this.estimate !== null) this.encoder.tokens(this.estimate.of(this.outputText()))
     this.encoder.done()
   }
 

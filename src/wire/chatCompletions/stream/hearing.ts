@@ -1,4 +1,5 @@
 /** The thoughts of calls, read beside an answer that is forwarded or translated. */
+import type { TapOptions } from "#actors/request/ports/Face.ts"
 import type { Answer } from "#schemas/wire/conversation.ts"
 import { ChatDecoder } from "#src/wire/chatCompletions/stream/decodeStream.ts"
 import { ChatTap } from "#src/wire/chatCompletions/stream/tap.ts"
@@ -54,8 +55,8 @@ class Listener {
 class HearingTap extends ChatTap {
   private readonly listener: Listener
 
-  constructor(forwardUsage: boolean, heard: Heard) {
-    super(forwardUsage)
+  constructor(asked: TapOptions, heard: Heard) {
+    super(asked)
     this.listener = new Listener(heard)
   }
 
@@ -115,6 +116,6 @@ export const hearing = (family: UpstreamCodec, heard: Heard): UpstreamCodec => {
       return family.readAnswer(body)
     },
     makeDecoder: (sink) => new HearingDecoder(family.makeDecoder(sink), heard),
-    makePassThroughTap: ({ forwardUsage }) => new HearingTap(forwardUsage, heard)
+    makePassThroughTap: (asked) => new HearingTap(asked, heard)
   }
 }

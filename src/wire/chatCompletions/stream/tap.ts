@@ -1,9 +1,11 @@
 /** The chat-completions format: forwarded by bytes with a tap that reads usage, errors and the end. */
-import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/request/ports/Face.ts"
+import type { Estimate, StreamTap, TapOptions, UpstreamErrorBody, Usage } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import { errorOf, usageIn } from "#src/wire/chatCompletions/answer.ts"
+import { writeUsage } from "#src/wire/chatCompletions/encodeAnswer.ts"
 import { errorFrames } from "#src/wire/chatCompletions/errors.ts"
+import * as LateUsage from "#src/wire/chatCompletions/stream/lateUsage.ts"
 import { RepeatedEvent } from "#src/wire/stream/RepeatedEvent.ts"
 import { longEventBytes, LongStrings } from "#src/wire/json/LongStrings.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
@@ -29,6 +31,9 @@ export class ChatTap implements StreamTap {
   /** The newest content event. */
   private readonly newest = new NewestEvent()
   private readonly forwardUsage: boolean
+  private readonly estimate: Estimate | null
+  /** What the stream's chunks share; kept where usage may be owed. */
+  private head: Readonly<Record<string, unknown>> | null = null
   private readonly scanner: SseScanner
   private readonly text = new TextMeter()
   /** Length of a prefix that was searched and says nothing. */
@@ -36,8 +41,9 @@ export class ChatTap implements StreamTap {
   private readonly ranges = new Ranges()
   private readonly repeated = new RepeatedEvent()
 
-  constructor(forwardUsage: boolean) {
+  constructor({ estimate, forwardUsage }: TapOptions) {
     this.forwardUsage = forwardUsage
+    this.estimate = forwardUsage && estimate !== undefined ? estimate : null
     this.scanner = new SseScanner(this)
   }
 
@@ -57,7 +63,7 @@ export class ChatTap implements StreamTap {
     const rest = this.ranges.take()
     if (!this.finished || this.terminal || this.malformed || this.error !== null) return rest
     this.terminal = true
-    return withTerminator(rest, "data: [DONE]\n\n")
+    return withTerminator(rest, `${this.lateUsage()}data: [DONE]\n\n`)
   }
 
   /** A role chunk is content enough here: a chat stream has no head of its own. */
@@ -114,6 +120,8 @@ export class ChatTap implements StreamTap {
     const data = event.length > longEventBytes ? dataOf(event, 0, event.length, new LongStrings()) : dataOf(event, 0, event.length)
     if (data === null) return true
     if (data.trim() === "[DONE]") {
+      const late = Buffer.from(this.lateUsage())
+      if (late.length > 0) this.ranges.add(late, 0, late.length)
       this.terminal = true
       return true
     }
@@ -138,6 +146,11 @@ export class ChatTap implements StreamTap {
     return true
   }
 
+  /** The chunk that the client asked for and the upstream did not send; empty in most streams. */
+  private lateUsage(): string {
+    return this.estimate === null || this.usage !== null || this.head === null ? "" : LateUsage.chunkOf(this.head, writeUsage(this.estimate.of(this.outputText())))
+  }
+
   private inspectFrame(data: string, event: Buffer): boolean {
     const frame = Json.parseRecord(data)
     if (frame === null) {
@@ -149,6 +162,7 @@ export class ChatTap implements StreamTap {
       this.error = error
       return false
     }
+    if (this.estimate !== null) this.head ??= LateUsage.headOf(frame)
     const choices = frame["choices"]
     const usage = usageIn(frame)
     if (usage !== null) this.usage = usage
