@@ -248,6 +248,11 @@ describe("a batch is refused", () => {
     }
   })
 
+  it("but not members that say null for nothing", async () => {
+    const batch = await client.create([chatLine("a", "lab/null-members")], { metadata: null, output_expires_after: null } as never)
+    expect([batch.object, batch.metadata]).toEqual(["batch", null])
+  })
+
   it.each([
     ["an unknown file", { input_file_id: "file-none" }, "input_file_id"],
     ["an endpoint that takes none", { endpoint: "/v1/rerank" }, "endpoint"],

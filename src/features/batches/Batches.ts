@@ -59,7 +59,7 @@ const wrongIn = (input: NewBatch): PublicError | null => {
     return bad(`'metadata' has at most ${METADATA.members} members, with names of at most ${METADATA.name} and values of at most ${METADATA.value} characters.`, "metadata")
   }
   const after = input.output_expires_after
-  return after === undefined || (after.anchor === "created_at" && after.seconds >= EXPIRES.least && after.seconds <= EXPIRES.most)
+  return after === undefined || after === null || (after.anchor === "created_at" && after.seconds >= EXPIRES.least && after.seconds <= EXPIRES.most)
     ? null
     : bad(`'output_expires_after' has the anchor created_at and from ${EXPIRES.least} to ${EXPIRES.most} seconds.`, "output_expires_after")
 }

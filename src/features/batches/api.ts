@@ -66,7 +66,7 @@ export const NewBatch = Schema.Struct({
   /** At most 16 members. */
   metadata: opt(Schema.NullOr(Schema.Record(Schema.String, Schema.String))),
   /** How long the files of answers are kept: anchor `created_at`, from 3600 to 2592000 seconds. */
-  output_expires_after: opt(Schema.Struct({ anchor: Schema.String, seconds: Schema.Int }))
+  output_expires_after: opt(Schema.NullOr(Schema.Struct({ anchor: Schema.String, seconds: Schema.Int })))
 })
 export interface NewBatch extends Schema.Schema.Type<typeof NewBatch> {}
 
