@@ -22,6 +22,14 @@ describe("error replies", () => {
     }
   })
 
+  it.each<readonly [string, Record<string, unknown>]>([
+    ["/v1/chat/completions", { messages }], ["/v1/messages", { messages, max_tokens: 5 }], ["/v1/responses", { input: "hello" }], ["/v1/embeddings", { input: "hello" }]
+  ])("none at %s for a byte order mark before the body, which some editors write: it is left out", async (path, body) => {
+    const model = `marked-${path.replaceAll("/", "-")}`
+    const reply = await Http.send(lab.gateway.url, { path, body: `\uFEFF${JSON.stringify({ ...body, model: `lab/${model}` })}` })
+    expect([reply.status, (await lab.sim.entries({ model })).length], reply.text).toEqual([200, 1])
+  })
+
   const invalid: ReadonlyArray<readonly [string, string, unknown]> = [
     ["the body is no object", "body", [1, 2]],
     ["the body is a text", "body", JSON.stringify("text")],

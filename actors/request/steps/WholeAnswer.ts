@@ -9,7 +9,7 @@ import * as StatusReason from "#schemas/statusReason.ts"
 import * as AnswerReading from "./answerReading.ts"
 import * as AttemptFailure from "./attemptFailure.ts"
 import type { AttemptOptions } from "./attemptValues.ts"
-import { joinBytes } from "./bytes.ts"
+import { joinBytes, unmarked } from "./bytes.ts"
 import { type Ask, Job } from "./Job.ts"
 import * as SpokenError from "#actors/request/spokenError.ts"
 
@@ -35,10 +35,6 @@ export interface Answered {
   reject(rule: string, facts: AnswerFacts): void
   succeed(facts: AnswerFacts): void
 }
-
-/** Without a byte order mark before an object, which a parser may ignore (RFC 8259, section 8.1), as clients of vendors do. */
-const unmarked = (body: Uint8Array): Uint8Array =>
-  body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf && body[3] === 0x7b ? body.subarray(3) : body
 
 export class WholeAnswer {
   readonly #attempt: Answered

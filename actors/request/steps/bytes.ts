@@ -13,3 +13,7 @@ export const joinBytes = (chunks: ReadonlyArray<Uint8Array>, total: number): Uin
   }
   return joined
 }
+
+/** Without a byte order mark before an object, which a parser may ignore (RFC 8259, section 8.1), as clients and servers of vendors do. */
+export const unmarked = (body: Uint8Array): Uint8Array =>
+  body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf && body[3] === 0x7b ? body.subarray(3) : body

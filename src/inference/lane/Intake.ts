@@ -172,7 +172,7 @@ export abstract class Arrival<Services extends IntakeServices, At extends Gate> 
       if (failure !== null && failure !== "aborted") this.refuse(bodyError(failure, this.limit, this.exchange))
       return
     }
-    const body = asBuffer(bytes)
+    const body = Jobs.bodyOf(bytes)
     const { expand } = this.gate
     if (expand !== undefined) this.expand(body, expand)
     else if (body.length >= JsonBounds.HARMLESS_BYTES) this.read(body, nothingAsked)

@@ -2,12 +2,14 @@
  * What is done with a large body, away from the loop: functions from its bytes to bytes or to small facts, never to its tree, whose copy
  * would hold the loop as long as the parser does. Each kind of job is a module that exports `run`; `bodyWorker.ts` loads it when it is first asked for.
  */
+import { unmarked } from "#actors/request/steps/bytes.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { Units } from "#schemas/records/Units.ts"
 import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
 import type { Media } from "#src/routing/capabilities/demands.ts"
+import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import * as Json from "#src/wire/json/json.ts"
 
 export type Body = Record<string, unknown>
@@ -61,6 +63,9 @@ export interface MovedBody {
 
 /** The first job about every large body. */
 export const opening: Kind<Open, OpenedBody | MovedBody> = { module: new URL("./open.ts", import.meta.url).href }
+
+/** A request's body as it is read and sent on. */
+export const bodyOf = (bytes: Uint8Array): Buffer => asBuffer(unmarked(bytes))
 
 export const bufferOf = ({ bytes }: JobSubject): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
