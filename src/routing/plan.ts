@@ -18,7 +18,7 @@ import * as UpstreamEndpoint from "#src/providers/upstreamEndpoint.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 import * as OneShotPlaces from "#src/routing/oneShotPlaces.ts"
 import * as PayloadPlans from "#src/routing/payload/PayloadPlans.ts"
-import { makeResolver, type Resolution, type ResolvedModel, type ResolverView } from "#src/routing/models/resolveModel.ts"
+import { codeOf, makeResolver, type Resolution, type ResolvedModel, type ResolverView } from "#src/routing/models/resolveModel.ts"
 
 /** An ordered, non-empty list of targets, or why there is none. */
 export type Plan = ReadonlyArray<Target> | PublicError
@@ -124,9 +124,8 @@ interface PlanOptions extends PlannerOptions {
 
 const planOf = (options: PlanOptions, resolution: Resolution, face: CallFormat): Plan => {
   if (resolution._tag === "Unresolved") {
-    if (isOneShot(face) && resolution.prefix !== null) return OneShotPlaces.unknownProvider(face, resolution.prefix)
-    return new PublicError(resolution.code, resolution.status, "invalid_request_error", resolution.message, null,
-      resolution.candidates.length > 0 ? { candidates: resolution.candidates } : null)
+    if (isOneShot(face) && resolution.reason === "UnknownProvider") return OneShotPlaces.unknownProvider(face, resolution.prefix)
+    return Errors.make(codeOf(resolution), resolution.message, resolution.reason === "ProviderRequired" ? { extra: { candidates: resolution.candidates } } : undefined)
   }
   if (blockedProviders(options.snapshot).has(resolution.provider)) return blocked(resolution)
   if (!isOneShot(face) && servesOthersOnly(resolution)) return cannotChat(resolution)

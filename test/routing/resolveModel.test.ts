@@ -69,23 +69,23 @@ describe("<provider>/<model>", () => {
     expect(found(resolveModel(view(), "acme/small-2026-01-01"))).toMatchObject({ model: "small-2026-01-01", facts: { id: "small" } })
   })
 
-  it("answers 404 for an unknown prefix and names it", () => {
+  it("finds no provider for an unknown prefix and names it", () => {
     expect(refused(resolveModel(view(), "acmee/small"))).toMatchObject({
-      reason: "UnknownProvider", status: 404, code: "model_not_found", prefix: "acmee", nearMatches: ["acme/small"]
+      reason: "UnknownProvider", prefix: "acmee", nearMatches: ["acme/small"]
     })
   })
 
   it("says of a prefix that somebody has what is missing behind it", () => {
     for (const [id, prefix] of [["acme/", "acme"], ["ac/", "ac"], ["mine/", "mine"]] as const) {
       const answer = refused(resolveModel(view(), id))
-      expect(answer).toMatchObject({ reason: "ModelNotFound", prefix: null })
+      expect(answer).toMatchObject({ reason: "ModelNotFound" })
       expect(answer.message).toContain(`the model name after '${prefix}/' is missing`)
     }
     expect(refused(resolveModel(view(), "nobody/")).message).toContain("no provider, alias or node has the prefix 'nobody'")
   })
 
   it("takes neither an empty model nor an empty provider", () => {
-    for (const id of ["acme/", "/small", "/", ""]) expect(refused(resolveModel(view(), id)).code).toBe("model_not_found")
+    for (const id of ["acme/", "/small", "/", ""]) expect(refused(resolveModel(view(), id)).reason).toBe("ModelNotFound")
   })
 })
 
@@ -104,10 +104,10 @@ describe("bare ids", () => {
     expect(found(resolveModel(view({ activeProviders: new Set(["solo"]) }), "shared")).id).toBe("solo/shared")
   })
 
-  it("answer provider_required 400 with the candidates when several or none are active", () => {
+  it("want a provider, with the candidates, when several or none are active", () => {
     for (const activeProviders of [new Set(["acme", "solo"]), new Set<string>()]) {
       expect(refused(resolveModel(view({ activeProviders }), "shared"))).toMatchObject({
-        reason: "ProviderRequired", status: 400, code: "provider_required", candidates: ["acme/shared", "solo/shared"]
+        reason: "ProviderRequired", candidates: ["acme/shared", "solo/shared"]
       })
     }
   })
@@ -121,9 +121,9 @@ describe("bare ids", () => {
     expect(found(resolveModel(custom, "only-mine"))).toMatchObject({ id: "mine/only-mine", provider: "openai-compatible-chat-7f" })
   })
 
-  it("that nobody serves answer 404, name the id and up to three near ones", () => {
+  it("that nobody serves are not found, name the id and up to three near ones", () => {
     const answer = refused(resolveModel(view(), "smal"))
-    expect(answer).toMatchObject({ reason: "ModelNotFound", status: 404, nearMatches: ["acme/small"] })
+    expect(answer).toMatchObject({ reason: "ModelNotFound", nearMatches: ["acme/small"] })
     expect(answer.message).toBe("Model 'smal' was not found. Did you mean acme/small?")
     expect(refused(resolveModel(view(), "zzz")).message).toContain("GET /v1/models")
   })
@@ -136,9 +136,9 @@ describe("aliases", () => {
     expect(found(resolveModel(view({ aliases }), "acme/long")).id).toBe("acme/small")
   })
 
-  it("that lead in a circle answer 404 and name where to look", () => {
+  it("that lead in a circle are not found and name where to look", () => {
     const aliases = new Map([["a", "b"], ["b", "a"]])
-    expect(refused(resolveModel(view({ aliases }), "a"))).toMatchObject({ status: 404, requested: "a" })
+    expect(refused(resolveModel(view({ aliases }), "a"))).toMatchObject({ reason: "ModelNotFound", requested: "a" })
     expect(refused(resolveModel(view({ aliases }), "a")).message).toContain("/api/models/alias")
   })
 
@@ -161,7 +161,7 @@ describe("wildcard aliases", () => {
   it("match the whole id, the first pattern winning, letter case ignored", () => {
     expect(found(resolveModel(view({ wildcardAliases }), "GPT-5-mini"))).toMatchObject({ id: "acme/small", via: "wildcard" })
     expect(found(resolveModel(view({ wildcardAliases }), "gpt-5")).id).toBe("acme/long")
-    expect(refused(resolveModel(view({ wildcardAliases }), "my-gpt-5")).status).toBe(404)
+    expect(refused(resolveModel(view({ wildcardAliases }), "my-gpt-5")).reason).toBe("ModelNotFound")
   })
 
   it("come after exact aliases and never apply to the target of one", () => {
@@ -211,9 +211,7 @@ describe("ids without thinking", () => {
   })
 
   it("are unknown while NO_THINKING_ALIAS_ENABLED is off", () => {
-    expect(refused(resolveModel(view({ noThinkingAliases: false }), "no-think/th/claude-thinks"))).toMatchObject({
-      status: 404, code: "model_not_found"
-    })
+    expect(refused(resolveModel(view({ noThinkingAliases: false }), "no-think/th/claude-thinks"))).toMatchObject({ reason: "ModelNotFound" })
   })
 
   it("are refused for a model that rejects disabling", () => {
@@ -226,10 +224,10 @@ describe("the simulator", () => {
     expect(found(resolveModel(view(), "sim/echo")).provider).toBe("sim")
     const unlisted = view({ activeProviders: new Set(["acme"]) })
     expect(found(resolveModel(unlisted, "sim/echo")).provider).toBe("sim")
-    expect(refused(resolveModel(unlisted, "echo")).status).toBe(404)
+    expect(refused(resolveModel(unlisted, "echo")).reason).toBe("ModelNotFound")
     const off = view({ activeProviders: new Set(["acme"]), simulatorCallable: false })
     expect(refused(resolveModel(off, "sim/echo")).message).toContain("GATEWAY_SIM_PROVIDER")
-    expect(refused(resolveModel(off, "echo")).status).toBe(404)
+    expect(refused(resolveModel(off, "echo")).reason).toBe("ModelNotFound")
   })
 })
 

@@ -1,7 +1,7 @@
 /** Combo names in front of everything else in a model id's resolution: the `first` step of `makeResolver`. Pure. */
 import type { Combo, ComboMapping } from "#schemas/records/Combo.ts"
 import { compileGlob } from "#src/routing/models/glob.ts"
-import type { ModelQuery, ThinkingLevel, Unresolved } from "#src/routing/models/resolveModel.ts"
+import type { ModelNotFound, ModelQuery, ThinkingLevel } from "#src/routing/models/resolveModel.ts"
 
 export interface ResolvedCombo {
   readonly _tag: "Combo"
@@ -14,7 +14,7 @@ export interface ResolvedCombo {
   readonly level: ThinkingLevel | null
 }
 
-export type ComboResolver = (asked: ModelQuery) => ResolvedCombo | Unresolved | undefined
+export type ComboResolver = (asked: ModelQuery) => ResolvedCombo | ModelNotFound | undefined
 
 const prefix = "combo/"
 
@@ -44,14 +44,10 @@ export const makeComboStep = (combos: ReadonlyArray<Combo>, mappings: ReadonlyAr
   }
 }
 
-const noCombo = (asked: ModelQuery): Unresolved => ({
+const noCombo = (asked: ModelQuery): ModelNotFound => ({
   _tag: "Unresolved",
   reason: "ModelNotFound",
-  status: 404,
-  code: "model_not_found",
   requested: asked.requested,
   message: `Combo '${asked.id.slice(prefix.length).slice(0, 117)}' was not found or is inactive: see GET /api/combos.`,
-  candidates: [],
-  nearMatches: [],
-  prefix: null
+  nearMatches: []
 })

@@ -48,7 +48,7 @@ export const best = <A>(
   resolution: Resolution | ResolvedCombo, error: PublicError, admits: (id: string) => boolean, ask: (id: string) => A | PublicError
 ): { readonly id: string; readonly answer: A | PublicError } | null => {
   if (resolution._tag !== "Unresolved" || error instanceof Blocked) return null
-  const isAmbiguous = resolution.candidates.length > 0
+  const isAmbiguous = resolution.reason === "ProviderRequired"
   for (const id of isAmbiguous ? [...resolution.candidates].sort() : resolution.nearMatches) {
     if (!admits(id)) continue
     const answer = ask(id)

@@ -9,7 +9,7 @@ import type { Connection } from "#schemas/records/Connection.ts"
 import * as FallbackChains from "#schemas/words/FallbackChains.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 import type { ComboResolver, ResolvedCombo } from "#src/routing/combos/resolve.ts"
-import type { BareRules, ModelQuery, Unresolved } from "#src/routing/models/resolveModel.ts"
+import type { BareRules, ModelNotFound, ModelQuery } from "#src/routing/models/resolveModel.ts"
 
 const idPrefix = "bare:"
 const groupPrefix = "qtSd/"
@@ -49,10 +49,9 @@ export const groupStep = ({ registry, snapshot }: { readonly snapshot: Snapshot;
   }
 }
 
-const noGroup = (asked: ModelQuery, group: string, prefix: string): Unresolved => ({
-  _tag: "Unresolved", reason: "ModelNotFound", status: 404, code: "model_not_found", requested: asked.requested,
-  message: `No active connection of provider '${prefix.slice(0, 100)}' is in the group '${group.slice(0, 100)}': ask for qtSd/<group>/<provider>/<model>.`,
-  candidates: [], nearMatches: [], prefix: null
+const noGroup = (asked: ModelQuery, group: string, prefix: string): ModelNotFound => ({
+  _tag: "Unresolved", reason: "ModelNotFound", requested: asked.requested, nearMatches: [],
+  message: `No active connection of provider '${prefix.slice(0, 100)}' is in the group '${group.slice(0, 100)}': ask for qtSd/<group>/<provider>/<model>.`
 })
 
 /** Where a connection stands among those of all providers; those without a place come last. */

@@ -34,21 +34,38 @@ export interface ResolvedModel {
   readonly via: ResolvedVia
 }
 
-/** Why an id names no target. Clients see this status and code. */
-export interface Unresolved {
+interface Refused {
   readonly _tag: "Unresolved"
-  readonly reason: "ModelNotFound" | "ProviderRequired" | "UnknownProvider"
-  readonly status: 400 | 404
-  readonly code: "model_not_found" | "provider_required"
   readonly requested: string
   readonly message: string
-  /** ProviderRequired: the ids that would be unambiguous. */
-  readonly candidates: ReadonlyArray<string>
-  /** ModelNotFound, UnknownProvider: up to three ids that look alike. */
-  readonly nearMatches: ReadonlyArray<string>
-  /** UnknownProvider: the prefix that no provider or node owns. */
-  readonly prefix: string | null
 }
+
+export interface ModelNotFound extends Refused {
+  readonly reason: "ModelNotFound"
+  /** Up to three ids that look alike. */
+  readonly nearMatches: ReadonlyArray<string>
+}
+
+export interface UnknownProvider extends Refused {
+  readonly reason: "UnknownProvider"
+  /** No provider or node owns it. */
+  readonly prefix: string
+  /** Up to three ids that look alike. */
+  readonly nearMatches: ReadonlyArray<string>
+}
+
+export interface ProviderRequired extends Refused {
+  readonly reason: "ProviderRequired"
+  /** The ids that would be unambiguous. */
+  readonly candidates: ReadonlyArray<string>
+}
+
+/** Why an id names no target. */
+export type Unresolved = ModelNotFound | UnknownProvider | ProviderRequired
+
+/** What clients are told of it. */
+export const codeOf = ({ reason }: Unresolved): "model_not_found" | "provider_required" =>
+  reason === "ProviderRequired" ? "provider_required" : "model_not_found"
 
 export type Resolution = ResolvedModel | Unresolved
 
@@ -189,13 +206,9 @@ const bareId = <E>(indexes: Indexes, asked: ModelQuery, rules: BareRules<E> | nu
   return {
     _tag: "Unresolved",
     reason: "ProviderRequired",
-    status: 400,
-    code: "provider_required",
     requested: asked.requested,
     message: `Model '${asked.id}' is served by several providers: ask for one of ${candidates.join(", ")}.`,
-    candidates,
-    nearMatches: [],
-    prefix: null
+    candidates
   }
 }
 
@@ -279,7 +292,7 @@ const notFound = (
   indexes: Indexes,
   asked: ModelQuery,
   hint?: string
-): Unresolved => {
+): ModelNotFound | UnknownProvider => {
   const slash = asked.id.indexOf("/")
   const prefix = hint === undefined && slash > 0 ? asked.id.slice(0, slash) : null
   const nearMatches = hint === undefined ? indexes.near(asked.id) : []
@@ -293,17 +306,8 @@ const notFound = (
     (nearMatches.length > 0
       ? `Did you mean ${nearMatches.join(", ")}?`
       : "Ask for <provider>/<model>, or see GET /v1/models for what is offered.")
-  return {
-    _tag: "Unresolved",
-    reason: prefix === null || isOwned ? "ModelNotFound" : "UnknownProvider",
-    status: 404,
-    code: "model_not_found",
-    requested: asked.requested,
-    message: `${what} ${todo}`,
-    candidates: [],
-    nearMatches,
-    prefix: isOwned ? null : prefix
-  }
+  const refused = { _tag: "Unresolved", requested: asked.requested, message: `${what} ${todo}`, nearMatches } as const
+  return prefix === null || isOwned ? { ...refused, reason: "ModelNotFound" } : { ...refused, reason: "UnknownProvider", prefix }
 }
 
 const shown = (id: string): string => id.length > 120 ? `${id.slice(0, 117)}...` : id

@@ -11,12 +11,11 @@ import { Audit } from "#src/management/audit/Audit.ts"
 import { catalogView } from "#src/routing/models/catalogView.ts"
 import { managementCatalog } from "#src/routing/models/modelCatalog.ts"
 import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
-import { resolveModel } from "#src/routing/models/resolveModel.ts"
+import { codeOf, resolveModel } from "#src/routing/models/resolveModel.ts"
 import { ModelsGroup } from "./api.ts"
 import { ConnectionTests } from "#src/features/providers/ConnectionTests.ts"
 import { Upstreams } from "#src/features/providers/Upstreams.ts"
 import * as Surface from "#src/management/Surface.ts"
-import * as StatusReason from "#schemas/statusReason.ts"
 
 const KIND = "alias"
 
@@ -47,10 +46,10 @@ export const layer = HttpApiBuilder.group(Surface.make(ModelsGroup), "models", E
       thinkingLevels: !flags.isOn("GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS")
     }, alias)
     if (found._tag === "Unresolved") {
-      const extra = { candidates: [...found.candidates], nearMatches: [...found.nearMatches] }
-      return yield* Effect.fail(StatusReason.of(found.status) === "not-found"
-        ? Refusal.notFound(found.message, { code: found.code, errorExtra: extra })
-        : Refusal.badRequest(found.message, { code: found.code, errorExtra: extra }))
+      const code = codeOf(found)
+      return yield* Effect.fail(found.reason === "ProviderRequired"
+        ? Refusal.badRequest(found.message, { code, errorExtra: { candidates: [...found.candidates], nearMatches: [] } })
+        : Refusal.notFound(found.message, { code, errorExtra: { candidates: [], nearMatches: [...found.nearMatches] } }))
     }
     return {
       alias,
