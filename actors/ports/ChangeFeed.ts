@@ -7,12 +7,25 @@ import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 
+/** What the triggers of the migrations name (`note_record_change`). */
+export const changeKinds = [
+  "budget", "combo", "combo-mapping", "connection", "custom-model", "document", "key", "mcp-server", "memory", "node", "plugin", "proxy",
+  "proxy-assignment", "token-limit"
+] as const
+
+export type ChangeKind = typeof changeKinds[number]
+
+const known: ReadonlySet<string> = new Set(changeKinds)
+
+/** False for what a newer release counts beside: no part of this one keeps it. */
+export const isChangeKind = (kind: string): kind is ChangeKind => known.has(kind)
+
 /**
- * One changed record. `kind` and `id`: `connection`, `node`, `custom-model`, `combo`, `combo-mapping`, `token-limit` and `key` by
- * their ids (a custom model by its provider, a `budget` by its key), `document` by `<document kind>/<key>`.
+ * One changed record, by its id; but a custom model by its provider, a budget and a memory by their key, a plugin by its name, a proxy's
+ * assignment by `<scope>/<scope id>`, and a document by `<document kind>/<key>`.
  */
 export interface Change {
-  readonly kind: string
+  readonly kind: ChangeKind
   readonly id: string
 }
 

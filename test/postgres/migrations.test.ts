@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
 import * as SqlClient from "effect/sql/SqlClient"
+import { changeKinds } from "#actors/ports/ChangeFeed.ts"
 import { explain } from "#src/cli/Failure.ts"
 import * as Migrations from "#src/Migrations.ts"
 import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
@@ -29,6 +30,10 @@ const scenario = (client: Layer.Layer<SqlClient.SqlClient>) =>
     assert.deepStrictEqual([names(after.applied), names(after.pending)], [names(before.pending), []])
 
     const sql = yield* SqlClient.SqlClient
+    const kinds = yield* sql<{ readonly kind: string }>`
+      SELECT DISTINCT split_part(encode(tgargs, 'escape'), '\\000', 1) AS kind FROM pg_trigger
+      WHERE tgfoid = 'note_record_change'::regproc ORDER BY kind`
+    assert.deepStrictEqual(kinds.map(({ kind }) => kind), [...changeKinds], "the kinds of changes that triggers note")
     yield* sql`INSERT INTO gateway_migrations (migration_id, name) VALUES (9999, 'from_the_future')`
     assert.deepStrictEqual(names((yield* Migrations.status).unknown), ["9999_from_the_future"])
     const lines: Array<string> = []

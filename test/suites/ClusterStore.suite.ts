@@ -1,7 +1,7 @@
 import { assert, layer as withLayer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import type { Change } from "#actors/ports/ChangeFeed.ts"
+import type { Change, ChangeKind } from "#actors/ports/ChangeFeed.ts"
 import { ClusterStore, type Node } from "#actors/ports/Nodes.ts"
 import {
   ComboMappingStore, ComboStore, ConnectionStore, CustomModelStore, DocumentStore, KeyStore, NodeStore
@@ -49,7 +49,7 @@ export const suite = (name: string, layer: Layer.Layer<Needs>): void => {
           yield* keys.insert(key)
           yield* keys.replace({ ...key, name: "renamed" }, key.updatedAt)
         }))
-        const named = (kind: string, ...ids: ReadonlyArray<string>): ReadonlyArray<Change> => ids.map((id) => ({ kind, id }))
+        const named = (kind: ChangeKind, ...ids: ReadonlyArray<string>): ReadonlyArray<Change> => ids.map((id) => ({ kind, id }))
         assert.deepStrictEqual(changes, [
           ...named("connection", "cl-c", "cl-c", "cl-c"), ...named("node", "cl-n"), ...named("custom-model", "cl-p"), ...named("combo", "cl-k"),
           ...named("combo-mapping", "cl-m"), ...named("document", "flag/CL_FLAG", "flag/CL_FLAG"), ...named("key", "cl-key", "cl-key")

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
 import * as Egress from "#actors/egress/Egress.ts"
-import { type Change, ChangeFeed } from "#actors/ports/ChangeFeed.ts"
+import { type Change, ChangeFeed, type ChangeKind } from "#actors/ports/ChangeFeed.ts"
 import { blockedProviders, Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { RecordLocks } from "#actors/ports/RecordLocks.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
@@ -45,7 +45,7 @@ const tooLate = new StoreError({
 })
 
 /** Kinds of changes that concern the snapshot; of documents, only those of `documentKinds`. */
-const kinds: ReadonlySet<string> = new Set(["connection", "node", "custom-model", "combo", "combo-mapping", "proxy", "proxy-assignment"])
+const kinds = new Set<ChangeKind>(["connection", "node", "custom-model", "combo", "combo-mapping", "proxy", "proxy-assignment"])
 const documentKinds: ReadonlySet<string> = new Set(["alias", "setting", "flag", "pricing", SyncedModels.stateKind, ParamFilters.documentKind, FileOwned.KIND])
 
 const concerns = (change: Change): boolean =>

@@ -2,12 +2,14 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as SqlClient from "effect/sql/SqlClient"
-import type { Change } from "#actors/ports/ChangeFeed.ts"
+import { type Change, isChangeKind } from "#actors/ports/ChangeFeed.ts"
 import { ClusterStore, type SeenNode } from "#actors/ports/Nodes.ts"
 import * as Operation from "./operation.ts"
 
-interface ChangeRow extends Change {
+interface ChangeRow {
   readonly version: number
+  readonly kind: string
+  readonly id: string
 }
 
 const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
@@ -30,7 +32,7 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
           const current = yield* version
           return { version: current, changes: current === after ? [] : null }
         }
-        return { version: rows[rows.length - 1]?.version ?? after, changes: rows.map(({ kind, id }): Change => ({ kind, id })) }
+        return { version: rows[rows.length - 1]?.version ?? after, changes: rows.flatMap(({ id, kind }): ReadonlyArray<Change> => isChangeKind(kind) ? [{ kind, id }] : []) }
       })),
     beat: (node, applied) =>
       run("beat", Effect.map(
