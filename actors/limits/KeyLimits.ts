@@ -87,7 +87,7 @@ export class KeyLimits {
       const known = this.counters.find((counter) => counter.rule.id === rule.id)
       if (known === undefined) return new RuleCounter(rule, now)
       known.rule = rule
-      if (known.meter.limit !== rule.limit) this.apply(known, { type: "limit", limit: rule.limit })
+      if (known.meter.limit !== rule.limit) this.apply(known, { _tag: "Limit", limit: rule.limit })
       return known
     })
     this.rates = rules.rates.map((rule) => {
@@ -100,11 +100,11 @@ export class KeyLimits {
     })
   }
 
-  apply(counter: RuleCounter, command: Meter.Command): Meter.MeterReply {
+  apply(counter: RuleCounter, event: Meter.MeterEvent): Meter.MeterReply {
     const now = this.world.steady()
-    const [reply, meter] = Meter.transition(counter.meter, command, now)
+    const [reply, meter] = Meter.step(counter.meter, event, now)
     counter.meter = meter
-    if (reply.type === "done" && (reply.crossed || counter.comesNear())) this.world.crossed(this.id, counter)
+    if (reply._tag === "Done" && (reply.crossed || counter.comesNear())) this.world.crossed(this.id, counter)
     return reply
   }
 
@@ -140,7 +140,7 @@ export class KeyLimits {
     counter.unsettled = answer.unsettled
     counter.nextExpiryAt = answer.nextExpiryMs === null ? Number.POSITIVE_INFINITY : askedAt + answer.nextExpiryMs
     this.apply(counter, {
-      type: "drawn", start: counter.meter.start, booked: answer.booked, reported: answer.reported, held: answer.held, sent: draw.total,
+      _tag: "Drawn", start: counter.meter.start, booked: answer.booked, reported: answer.reported, held: answer.held, sent: draw.total,
       heldUntil: answer.leaseMs === Number.POSITIVE_INFINITY ? answer.leaseMs : askedAt + answer.leaseMs - leaseMarginMs
     })
   }
@@ -163,7 +163,7 @@ export class KeyLimits {
       const asked = some.map((counter) => {
         const need = needOf(counter)
         // What is given back is not used while the answer is on its way; what is kept is not asked to shrink, for the answer may get lost.
-        if (need === 0) this.apply(counter, { type: "yield" })
+        if (need === 0) this.apply(counter, { _tag: "Yield" })
         counter.unsure = true
         const draw = this.drawOf(counter, {
           need: need === 0 ? 0 : Math.max(need, Meter.remaining(counter.meter, askedAt)), want: need === 0 ? 0 : wantOf(counter),
@@ -223,7 +223,7 @@ export class KeyLimits {
           sums.set(counter, own)
           if (counter.basedAt === meter.start || meter.start !== start) continue
           counter.basedAt = start
-          this.apply(counter, { type: "base", start, amount: own.get(this.world.nodeId) ?? 0 })
+          this.apply(counter, { _tag: "Base", start, amount: own.get(this.world.nodeId) ?? 0 })
         }
         return sums
       }

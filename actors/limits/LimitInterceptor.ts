@@ -91,7 +91,7 @@ export class LimitInterceptor implements Interceptor {
     const [call] = at < 0 ? [] : this.calls.splice(at, 1)
     for (const { counter, reservation } of call?.parts ?? []) {
       const actual = counter.rule.kind === "tokens" ? row.tokensIn + row.tokensOut : row.costUsd * unitsPerUsd
-      limits.apply(counter, { type: "settle", reservation, actual })
+      limits.apply(counter, { _tag: "Settle", reservation, actual })
     }
   }
 
@@ -103,7 +103,7 @@ export class LimitInterceptor implements Interceptor {
 
   /** For a call that was not made after all. */
   private giveBack(parts: Held["parts"]): void {
-    for (const { counter, reservation } of parts) this.limits.apply(counter, { type: "release", reservation })
+    for (const { counter, reservation } of parts) this.limits.apply(counter, { _tag: "Release", reservation })
   }
 
   private needsOf(target: Target): ReadonlyArray<Need> {
@@ -136,12 +136,12 @@ export class LimitInterceptor implements Interceptor {
     const parts: Array<Held["parts"][number]> = []
     for (const { amount, counter } of needs) {
       limits.roll(counter, now)
-      const reply = limits.apply(counter, { type: "reserve", amount })
-      if (reply.type === "reserved") {
+      const reply = limits.apply(counter, { _tag: "Reserve", amount })
+      if (reply._tag === "Reserved") {
         counter.lastUsedAt = services.steady()
         counter.typical = Math.max(amount, Math.floor(counter.typical * fading))
         parts.push({ counter, reservation: reply.reservation })
-      } else if (reply.type === "refused") {
+      } else if (reply._tag === "Refused") {
         const { meter, rule } = counter
         const error = reply.reason === "unknown" || (storeDown && reply.reason === "short") ? Refusals.unavailable() : Refusals.ofAmount(rule, reply.reason, Meter.used(meter), meter.end, now)
         if (worst === null || (error.retryAfterSeconds ?? 0) > (worst.retryAfterSeconds ?? 0)) {

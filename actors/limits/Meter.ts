@@ -1,6 +1,6 @@
 /**
  * One amount per fixed window, as one node counts it: what all nodes have booked, the block this node holds, what it spent of it
- * and what its requests in flight have reserved. Pure: `(state, command, now) -> [reply, state]`.
+ * and what its requests in flight have reserved. Pure: `(state, event, now) -> [reply, state]`.
  *
  * A block is a lease on a part of the limit: only what is held may be reserved, so the blocks of all nodes together never pass
  * the limit. One exception keeps a limit usable to its end: while no request of this node is in flight, one request may begin on
@@ -16,7 +16,7 @@ export interface Meter extends Span {
   readonly booked: number
   /** What this node may spend before it asks again; null until it has asked in this window. */
   readonly held: number | null
-  /** The block is no longer ours from this time on, ms by the steady clock that `transition` is given. */
+  /** The block is no longer ours from this time on, ms by the steady clock that `step` is given. */
   readonly heldUntil: number
   /** All that this node used in this window, and how much of it is booked. */
   readonly total: number
@@ -34,28 +34,29 @@ export interface Reservation {
   readonly amount: number
 }
 
-export type Command =
-  | { readonly type: "reserve"; readonly amount: number }
+export type MeterEvent =
+  | { readonly _tag: "Reserve"; readonly amount: number }
   /** The call is over and used `actual`. */
-  | { readonly type: "settle"; readonly reservation: Reservation; readonly actual: number }
+  | { readonly _tag: "Settle"; readonly reservation: Reservation; readonly actual: number }
   /** The call was never made. */
-  | { readonly type: "release"; readonly reservation: Reservation }
+  | { readonly _tag: "Release"; readonly reservation: Reservation }
   /** The ledger knows what this node used before this meter began to count. */
-  | { readonly type: "base"; readonly start: number; readonly amount: number }
+  | { readonly _tag: "Base"; readonly start: number; readonly amount: number }
   /** The store's answer to an exchange that said `sent` for the total. */
-  | { readonly type: "drawn"; readonly start: number; readonly booked: number; readonly reported: number; readonly held: number; readonly heldUntil: number; readonly sent: number }
+  | { readonly _tag: "Drawn"; readonly start: number; readonly booked: number; readonly reported: number; readonly held: number; readonly heldUntil: number; readonly sent: number }
   /** The block is not used any more, whether or not the store is informed. */
-  | { readonly type: "yield" }
+  | { readonly _tag: "Yield" }
   /** The operator changed the limit. */
-  | { readonly type: "limit"; readonly limit: number }
-  | { readonly type: "look" }
+  | { readonly _tag: "Limit"; readonly limit: number }
 
 export type MeterReply =
-  | { readonly type: "reserved"; readonly reservation: Reservation }
+  | { readonly _tag: "Reserved"; readonly reservation: Reservation }
   /** `unknown`: the store was not asked in this window; `exhausted`: the limit is used up; `short`: what is left is held by requests in flight or other nodes. */
-  | { readonly type: "refused"; readonly reason: "unknown" | "exhausted" | "short" }
+  | { readonly _tag: "Refused"; readonly reason: "unknown" | "exhausted" | "short" }
   /** `crossed`: with this the limit is used up, which is said once per window. */
-  | { readonly type: "done"; readonly crossed: boolean }
+  | { readonly _tag: "Done"; readonly crossed: boolean }
+
+export type MeterStep = readonly [reply: MeterReply, state: Meter]
 
 export const make = (window: FixedWindow, limit: number, now: number): Meter => ({
   ...spanAt(window, now), limit, booked: 0, held: null, heldUntil: 0, total: 0, reported: 0, reserved: 0, inFlight: 0, announced: false
@@ -77,49 +78,47 @@ export const available = (meter: Meter, now: number): number => Math.max(0, rema
 export const rolled = (meter: Meter, window: FixedWindow, now: number): Meter =>
   now < meter.end ? meter : make(window, meter.limit, now)
 
-const done = (meter: Meter): readonly [MeterReply, Meter] => {
+const done = (meter: Meter): MeterStep => {
   const crossed = !meter.announced && meter.limit > 0 && used(meter) >= meter.limit
-  return [{ type: "done", crossed }, crossed ? { ...meter, announced: true } : meter]
+  return [{ _tag: "Done", crossed }, crossed ? { ...meter, announced: true } : meter]
 }
 
-/** Commands about another window than the meter's are answered and change nothing. `now`: ms by a monotonic clock. */
-export const transition = (meter: Meter, command: Command, now: number): readonly [MeterReply, Meter] => {
-  switch (command.type) {
-    case "reserve": {
-      const amount = Math.max(1, Math.ceil(command.amount))
+/** Events of another window than the meter's are answered and change nothing. `now`: ms by a monotonic clock. */
+export const step = (meter: Meter, event: MeterEvent, now: number): MeterStep => {
+  switch (event._tag) {
+    case "Reserve": {
+      const amount = Math.max(1, Math.ceil(event.amount))
       const free = available(meter, now)
-      if (used(meter) >= meter.limit && meter.held !== null) return [{ type: "refused", reason: "exhausted" }, meter]
+      if (used(meter) >= meter.limit && meter.held !== null) return [{ _tag: "Refused", reason: "exhausted" }, meter]
       if (amount > free && !(free > 0 && meter.inFlight === 0)) {
-        return [{ type: "refused", reason: meter.held === null || now >= meter.heldUntil ? "unknown" : "short" }, meter]
+        return [{ _tag: "Refused", reason: meter.held === null || now >= meter.heldUntil ? "unknown" : "short" }, meter]
       }
       return [
-        { type: "reserved", reservation: { start: meter.start, amount } },
+        { _tag: "Reserved", reservation: { start: meter.start, amount } },
         { ...meter, reserved: meter.reserved + amount, inFlight: meter.inFlight + 1 }
       ]
     }
-    case "settle":
-    case "release": {
-      const { amount, start } = command.reservation
-      if (start !== meter.start) return [{ type: "done", crossed: false }, meter]
-      const actual = command.type === "settle" ? Math.max(0, Math.round(command.actual)) : 0
+    case "Settle":
+    case "Release": {
+      const { amount, start } = event.reservation
+      if (start !== meter.start) return [{ _tag: "Done", crossed: false }, meter]
+      const actual = event._tag === "Settle" ? Math.max(0, Math.round(event.actual)) : 0
       return done({ ...meter, reserved: meter.reserved - amount, inFlight: meter.inFlight - 1, total: meter.total + actual })
     }
-    case "base":
-      return command.start !== meter.start
-        ? [{ type: "done", crossed: false }, meter]
-        : [{ type: "done", crossed: false }, { ...meter, total: meter.total + command.amount, reported: meter.reported + command.amount }]
-    case "drawn": {
-      if (command.start !== meter.start) return [{ type: "done", crossed: false }, meter]
+    case "Base":
+      return event.start !== meter.start
+        ? [{ _tag: "Done", crossed: false }, meter]
+        : [{ _tag: "Done", crossed: false }, { ...meter, total: meter.total + event.amount, reported: meter.reported + event.amount }]
+    case "Drawn": {
+      if (event.start !== meter.start) return [{ _tag: "Done", crossed: false }, meter]
       // The ledger reported more usage of this node to the store than the node itself knew.
-      const ahead = Math.max(0, command.reported - command.sent)
-      return done({ ...meter, booked: command.booked, held: command.held, heldUntil: command.heldUntil, total: meter.total + ahead, reported: command.reported })
+      const ahead = Math.max(0, event.reported - event.sent)
+      return done({ ...meter, booked: event.booked, held: event.held, heldUntil: event.heldUntil, total: meter.total + ahead, reported: event.reported })
     }
-    case "yield":
-      return [{ type: "done", crossed: false }, meter.held === null ? meter : { ...meter, held: 0 }]
-    case "limit":
+    case "Yield":
+      return [{ _tag: "Done", crossed: false }, meter.held === null ? meter : { ...meter, held: 0 }]
+    case "Limit":
       // What is held was measured by the old limit: ask again.
-      return [{ type: "done", crossed: false }, { ...meter, limit: command.limit, heldUntil: 0, announced: meter.announced && command.limit <= used(meter) }]
-    case "look":
-      return done(meter)
+      return [{ _tag: "Done", crossed: false }, { ...meter, limit: event.limit, heldUntil: 0, announced: meter.announced && event.limit <= used(meter) }]
   }
 }

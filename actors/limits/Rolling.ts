@@ -50,9 +50,9 @@ export const giveBack = (rolling: Rolling, slot: number): Rolling => ({
 
 export type RollingReply =
   /** `slot`: begin of the slot in which the first place is counted. */
-  | { readonly type: "taken"; readonly count: number; readonly slot: number }
+  | { readonly _tag: "Taken"; readonly count: number; readonly slot: number }
   /** `until`: when the first place comes free (ms since the epoch). */
-  | { readonly type: "refused"; readonly used: number; readonly until: number }
+  | { readonly _tag: "Refused"; readonly used: number; readonly until: number }
 
 /**
  * Takes up to `n` places. The first is for a request of now. The others may be used until the end of the slot and count as used then.
@@ -62,10 +62,10 @@ export const take = (given: Rolling, n: number, now: number): readonly [RollingR
   const rolling = current(given, now)
   const used = count(rolling)
   const free = Math.min(n, rolling.limit - used)
-  if (free <= 0) return [{ type: "refused", used, until: freeAt(rolling, used, now) }, rolling]
+  if (free <= 0) return [{ _tag: "Refused", used, until: freeAt(rolling, used, now) }, rolling]
   const slot = beginOf(rolling, now)
   const first = add(rolling, 1, now)
-  return [{ type: "taken", count: free, slot }, free === 1 ? first : add(first, free - 1, slot + rolling.slotMs)]
+  return [{ _tag: "Taken", count: free, slot }, free === 1 ? first : add(first, free - 1, slot + rolling.slotMs)]
 }
 
 /** When enough of the oldest slots will have left, ms since the epoch. `used`: what all of them count now. */

@@ -66,7 +66,7 @@ export const make = ({ leaseMs, node, now, shared = false, state = new State() }
       if (known === null) return { known: false, granted: 0, slot: 0, forMs: 0, used: 0, waitMs: 0 }
       const [taken, next] = Rolling.take(known, want, at)
       state.rates.set(id, next)
-      return taken.type === "taken"
+      return taken._tag === "Taken"
         ? { known: true, granted: taken.count, slot: taken.slot, forMs: next.slotMs - at % next.slotMs, used: Rolling.count(next), waitMs: 0 }
         : { known: true, granted: 0, slot: 0, forMs: 0, used: taken.used, waitMs: taken.until - at }
     }),

@@ -6,8 +6,8 @@ import type { BlockDraw } from "#actors/limits/ports/LimitStore.ts"
 
 const window = { interval: "daily", minutes: 0 } as const
 const terms = { leaseMs: 1_000, share: 4 }
-const drawn = (meter: Meter.Meter, held: number, fields: Partial<Extract<Meter.Command, { type: "drawn" }>> = {}): Meter.Meter =>
-  Meter.transition(meter, { type: "drawn", start: meter.start, booked: 0, reported: 0, held, heldUntil: Infinity, sent: 0, ...fields }, 0)[1]
+const drawn = (meter: Meter.Meter, held: number, fields: Partial<Extract<Meter.MeterEvent, { _tag: "Drawn" }>> = {}): Meter.Meter =>
+  Meter.step(meter, { _tag: "Drawn", start: meter.start, booked: 0, reported: 0, held, heldUntil: Infinity, sent: 0, ...fields }, 0)[1]
 const draw = (fields: Partial<BlockDraw>): BlockDraw => ({ id: "m", end: 1, limit: 100, total: 0, reserved: 0, need: 0, want: 0, seen: null, settled: [], ...fields })
 
 describe("blocks", () => {
@@ -56,70 +56,69 @@ describe("a meter", () => {
   it("learns from the store what the ledger knew of it beyond its own count, and counts on from there", () => {
     const meter = drawn(Meter.make(window, 100, 0), 30, { booked: 40, reported: 25, sent: 0 })
     assert.deepStrictEqual([meter.total, meter.reported, Meter.used(meter), Meter.available(meter, 0)], [25, 25, 40, 30])
-    const [, reserved] = Meter.transition(meter, { type: "reserve", amount: 10 }, 0)
-    const [, settled] = Meter.transition(reserved, { type: "settle", reservation: { start: 0, amount: 10 }, actual: 8 }, 0)
+    const [, reserved] = Meter.step(meter, { _tag: "Reserve", amount: 10 }, 0)
+    const [, settled] = Meter.step(reserved, { _tag: "Settle", reservation: { start: 0, amount: 10 }, actual: 8 }, 0)
     assert.deepStrictEqual([settled.total, Meter.unreported(settled), Meter.used(settled), Meter.available(settled, 0)], [33, 8, 48, 22])
   })
 
   it("that gave its block back uses it no more", () => {
-    const meter = Meter.transition(drawn(Meter.make(window, 100, 0), 30), { type: "yield" }, 0)[1]
-    assert.deepStrictEqual(Meter.transition(meter, { type: "reserve", amount: 1 }, 0)[0], { type: "refused", reason: "short" })
+    const meter = Meter.step(drawn(Meter.make(window, 100, 0), 30), { _tag: "Yield" }, 0)[1]
+    assert.deepStrictEqual(Meter.step(meter, { _tag: "Reserve", amount: 1 }, 0)[0], { _tag: "Refused", reason: "short" })
   })
 
   it("whose block has expired refuses, by the clock that it is given", () => {
     const meter = drawn(Meter.make(window, 100, 0), 30, { heldUntil: 500 })
-    assert.strictEqual(Meter.transition(meter, { type: "reserve", amount: 1 }, 499)[0].type, "reserved")
-    assert.deepStrictEqual(Meter.transition(meter, { type: "reserve", amount: 1 }, 500)[0], { type: "refused", reason: "unknown" })
+    assert.strictEqual(Meter.step(meter, { _tag: "Reserve", amount: 1 }, 499)[0]._tag, "Reserved")
+    assert.deepStrictEqual(Meter.step(meter, { _tag: "Reserve", amount: 1 }, 500)[0], { _tag: "Refused", reason: "unknown" })
   })
 
   it("the limit is crossed once in a window, and again in the next", () => {
     let meter = drawn(Meter.make(window, 10, 0), 10)
     const spend = () => {
-      const [reply, reserved] = Meter.transition(meter, { type: "reserve", amount: 10 }, 0)
-      assert.strictEqual(reply.type, "reserved")
-      const [told, after] = Meter.transition(reserved, { type: "settle", reservation: { start: meter.start, amount: 10 }, actual: 12 }, 0)
+      const [reply, reserved] = Meter.step(meter, { _tag: "Reserve", amount: 10 }, 0)
+      assert.strictEqual(reply._tag, "Reserved")
+      const [told, after] = Meter.step(reserved, { _tag: "Settle", reservation: { start: meter.start, amount: 10 }, actual: 12 }, 0)
       meter = after
       return told
     }
-    assert.deepStrictEqual(spend(), { type: "done", crossed: true })
-    assert.deepStrictEqual(Meter.transition(meter, { type: "reserve", amount: 1 }, 0)[0], { type: "refused", reason: "exhausted" })
-    assert.deepStrictEqual(Meter.transition(meter, { type: "look" }, 0)[0], { type: "done", crossed: false })
+    assert.deepStrictEqual(spend(), { _tag: "Done", crossed: true })
+    assert.deepStrictEqual(Meter.step(meter, { _tag: "Reserve", amount: 1 }, 0)[0], { _tag: "Refused", reason: "exhausted" })
     const tomorrow = 86_400_000
     meter = Meter.rolled(meter, window, tomorrow)
     assert.strictEqual(Meter.used(meter), 0)
     meter = drawn(meter, 10)
-    assert.deepStrictEqual(spend(), { type: "done", crossed: true })
+    assert.deepStrictEqual(spend(), { _tag: "Done", crossed: true })
   })
 
   it("a request may begin on less than it needs only while nobody else of its node is in flight", () => {
     const full = drawn(Meter.make(window, 10, 0), 10)
-    const [edge, busy] = Meter.transition(full, { type: "reserve", amount: 25 }, 0)
-    assert.deepStrictEqual(edge, { type: "reserved", reservation: { start: 0, amount: 25 } })
-    assert.deepStrictEqual(Meter.transition(busy, { type: "reserve", amount: 1 }, 0)[0], { type: "refused", reason: "short" })
-    const small = Meter.transition(full, { type: "reserve", amount: 4 }, 0)[1]
-    assert.deepStrictEqual(Meter.transition(small, { type: "reserve", amount: 7 }, 0)[0], { type: "refused", reason: "short" })
-    assert.strictEqual(Meter.transition(small, { type: "reserve", amount: 6 }, 0)[0].type, "reserved")
+    const [edge, busy] = Meter.step(full, { _tag: "Reserve", amount: 25 }, 0)
+    assert.deepStrictEqual(edge, { _tag: "Reserved", reservation: { start: 0, amount: 25 } })
+    assert.deepStrictEqual(Meter.step(busy, { _tag: "Reserve", amount: 1 }, 0)[0], { _tag: "Refused", reason: "short" })
+    const small = Meter.step(full, { _tag: "Reserve", amount: 4 }, 0)[1]
+    assert.deepStrictEqual(Meter.step(small, { _tag: "Reserve", amount: 7 }, 0)[0], { _tag: "Refused", reason: "short" })
+    assert.strictEqual(Meter.step(small, { _tag: "Reserve", amount: 6 }, 0)[0]._tag, "Reserved")
   })
 
   it("is exhausted at its limit, and only short of what others hold before it", () => {
-    const at = (booked: number) => Meter.transition(drawn(Meter.make(window, 10, 0), 0, { booked }), { type: "reserve", amount: 1 }, 0)[0]
+    const at = (booked: number) => Meter.step(drawn(Meter.make(window, 10, 0), 0, { booked }), { _tag: "Reserve", amount: 1 }, 0)[0]
     assert.deepStrictEqual([at(9), at(10), at(11)], [
-      { type: "refused", reason: "short" }, { type: "refused", reason: "exhausted" }, { type: "refused", reason: "exhausted" }
+      { _tag: "Refused", reason: "short" }, { _tag: "Refused", reason: "exhausted" }, { _tag: "Refused", reason: "exhausted" }
     ])
   })
 
   it("what the ledger knew before it began is used and reported, and none of another window", () => {
     const meter = drawn(Meter.make(window, 100, 0), 30)
-    const [reply, based] = Meter.transition(meter, { type: "base", start: meter.start, amount: 7 }, 0)
-    assert.deepStrictEqual([reply, based.total, based.reported, Meter.unreported(based)], [{ type: "done", crossed: false }, meter.total + 7, meter.reported + 7, Meter.unreported(meter)])
-    assert.deepStrictEqual(Meter.transition(meter, { type: "base", start: meter.start - 1, amount: 7 }, 0), [{ type: "done", crossed: false }, meter])
-    assert.deepStrictEqual(Meter.transition(meter, { type: "drawn", start: meter.start - 1, booked: 100, reported: 0, held: 0, heldUntil: 0, sent: 0 }, 0), [{ type: "done", crossed: false }, meter])
+    const [reply, based] = Meter.step(meter, { _tag: "Base", start: meter.start, amount: 7 }, 0)
+    assert.deepStrictEqual([reply, based.total, based.reported, Meter.unreported(based)], [{ _tag: "Done", crossed: false }, meter.total + 7, meter.reported + 7, Meter.unreported(meter)])
+    assert.deepStrictEqual(Meter.step(meter, { _tag: "Base", start: meter.start - 1, amount: 7 }, 0), [{ _tag: "Done", crossed: false }, meter])
+    assert.deepStrictEqual(Meter.step(meter, { _tag: "Drawn", start: meter.start - 1, booked: 100, reported: 0, held: 0, heldUntil: 0, sent: 0 }, 0), [{ _tag: "Done", crossed: false }, meter])
   })
 
   it("a settle of yesterday's reservation changes nothing today", () => {
     const full = drawn(Meter.make(window, 10, 0), 10)
-    const meter = Meter.transition(full, { type: "reserve", amount: 4 }, 0)[1]
+    const meter = Meter.step(full, { _tag: "Reserve", amount: 4 }, 0)[1]
     const today = Meter.rolled(meter, window, 86_400_000)
-    assert.deepStrictEqual(Meter.transition(today, { type: "settle", reservation: { start: 0, amount: 4 }, actual: 9 }, 86_400_000)[1], today)
+    assert.deepStrictEqual(Meter.step(today, { _tag: "Settle", reservation: { start: 0, amount: 4 }, actual: 9 }, 86_400_000)[1], today)
   })
 })

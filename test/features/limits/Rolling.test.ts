@@ -21,13 +21,13 @@ describe("rolling rate windows (rateLimits)", () => {
       now += Math.floor(step * windowMs / 1_000)
       const [taken, next] = Rolling.take(rolling, wanted, now)
       rolling = next
-      if (taken.type === "taken") {
+      if (taken._tag === "Taken") {
         latest.push(now, ...Array.from({ length: taken.count - 1 }, () => now + rolling.slotMs - now % rolling.slotMs - 1))
       } else {
         assert.isAbove(taken.until, now)
         assert.isAtMost(taken.until, now + windowMs)
-        assert.strictEqual(Rolling.take(rolling, 1, taken.until)[0].type, "taken")
-        assert.strictEqual(Rolling.take(rolling, 1, taken.until - 1)[0].type, "refused")
+        assert.strictEqual(Rolling.take(rolling, 1, taken.until)[0]._tag, "Taken")
+        assert.strictEqual(Rolling.take(rolling, 1, taken.until - 1)[0]._tag, "Refused")
       }
     }
     for (const begin of latest) {
@@ -37,17 +37,17 @@ describe("rolling rate windows (rateLimits)", () => {
 
   it("a place that was given back is free at once; the others of its slot stay", () => {
     const [taken, full] = Rolling.take(Rolling.make(60_000, 3), 3, 500)
-    assert.deepInclude(taken, { type: "taken", count: 3, slot: 0 })
+    assert.deepInclude(taken, { _tag: "Taken", count: 3, slot: 0 })
     const back = Rolling.giveBack(full, 0)
     assert.strictEqual(Rolling.count(back), 2)
-    assert.deepInclude(Rolling.take(back, 5, 600)[0], { type: "taken", count: 1 })
+    assert.deepInclude(Rolling.take(back, 5, 600)[0], { _tag: "Taken", count: 1 })
     assert.strictEqual(Rolling.count(Rolling.giveBack(back, 0)), 2)
-    assert.deepInclude(Rolling.take(full, 1, 600)[0], { type: "refused", until: 60_500 })
+    assert.deepInclude(Rolling.take(full, 1, 600)[0], { _tag: "Refused", until: 60_500 })
   })
 
   it("a quiet window has every place", () => {
     const [, full] = Rolling.take(Rolling.make(60_000, 3), 3, 0)
-    assert.strictEqual(Rolling.take(full, 1, 30_000)[0].type, "refused")
-    assert.deepInclude(Rolling.take(full, 9, 61_000)[0], { type: "taken", count: 3 })
+    assert.strictEqual(Rolling.take(full, 1, 30_000)[0]._tag, "Refused")
+    assert.deepInclude(Rolling.take(full, 9, 61_000)[0], { _tag: "Taken", count: 3 })
   })
 })

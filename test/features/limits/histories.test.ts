@@ -180,8 +180,8 @@ class World {
     if (limits.lacks(counter, amount, this.now)) this.over(way, limits.supply([[counter, amount]]))
     const free = Meter.available(counter.meter, this.now)
     const { inFlight } = counter.meter
-    const reply = limits.apply(counter, { type: "reserve", amount })
-    if (reply.type !== "reserved") return
+    const reply = limits.apply(counter, { _tag: "Reserve", amount })
+    if (reply._tag !== "Reserved") return
     counter.lastUsedAt = this.now
     if (amount > free) {
       assert.strictEqual(inFlight, 0, "an edge request began beside another one")
@@ -199,7 +199,7 @@ class World {
     const actual = part === null ? 0 : Math.round(reservation.amount * part / 100)
     this.used[flight.node] = (this.used[flight.node] ?? 0) + actual
     const limits = this.lives[flight.node] as KeyLimits
-    limits.apply(this.counter(flight.node), part === null ? { type: "release", reservation } : { type: "settle", reservation, actual })
+    limits.apply(this.counter(flight.node), part === null ? { _tag: "Release", reservation } : { _tag: "Settle", reservation, actual })
   }
 
   /** Time passes, turns end. */
