@@ -108,7 +108,7 @@ const after = (state: BatchState, event: BatchEvent, now: number): BatchState =>
 }
 
 /** One step; an event that does not fit the state changes nothing. */
-export const transition = (state: BatchState, event: BatchEvent, now: number): BatchStep => {
+export const step = (state: BatchState, event: BatchEvent, now: number): BatchStep => {
   const next = after(state, event, now)
   return [next, duties(next)]
 }

@@ -36,7 +36,7 @@ export const suite = (name: string, layer: Layer.Layer<BatchStore>): void => {
       const store = yield* BatchStore
       const given = batchRecord("batch_c")
       yield* store.insert(given)
-      const [state] = Batch.transition(given.state, { _tag: "Validated", total: 2 }, 2_000)
+      const [state] = Batch.step(given.state, { _tag: "Validated", total: 2 }, 2_000)
       assert.isTrue(yield* store.change({ ...given, model: "m", state }))
       assert.isFalse(yield* store.change({ ...given, state }))
       const found = yield* store.find("batch_c", "all")

@@ -98,7 +98,7 @@ export const make = Effect.gen(function*() {
     for (;;) {
       const record = yield* find(id, scope)
       if (record.state.status === "cancelling") return record
-      const [state] = Batch.transition(record.state, { _tag: "Cancel" }, yield* Clock.currentTimeMillis)
+      const [state] = Batch.step(record.state, { _tag: "Cancel" }, yield* Clock.currentTimeMillis)
       if (state === record.state) return yield* Effect.fail(Errors.make("bad_request", `The batch is ${state.status}: only one that is validating or in_progress can be cancelled.`))
       const cancelled = { ...record, state }
       // Answers of lines change the record, too.

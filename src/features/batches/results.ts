@@ -10,6 +10,6 @@ const sum = (usage: BatchUsage, results: ReadonlyArray<LineResult>): BatchUsage 
 /** The record with these answers, none of which it had. */
 export const withResults = (record: BatchRecord, results: ReadonlyArray<LineResult>, now: number): BatchRecord => {
   const failed = results.filter((one) => one.failed).length
-  const [state] = Batch.transition(record.state, { _tag: "LinesEnded", completed: results.length - failed, failed }, now)
+  const [state] = Batch.step(record.state, { _tag: "LinesEnded", completed: results.length - failed, failed }, now)
   return { ...record, state, usage: sum(record.usage, results), version: record.version + 1 }
 }

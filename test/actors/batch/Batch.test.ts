@@ -9,17 +9,17 @@ const made = Batch.made(0, WINDOW)
 const problem = { code: "invalid_json_line", message: "Line 1: it is broken.", line: 1, param: null }
 
 const after = (state: BatchState, ...events: ReadonlyArray<Batch.BatchEvent>): BatchState =>
-  events.reduce((now, event) => Batch.transition(now, event, 10)[0], state)
+  events.reduce((now, event) => Batch.step(now, event, 10)[0], state)
 const running = after(made, { _tag: "Validated", total: 3 })
 const written: Batch.BatchEvent = { _tag: "Written", outputFileId: "file-out", errorFileId: null }
 
 describe("a batch", () => {
   it("is validated, run, written and completed", () => {
-    assert.deepStrictEqual(Batch.transition(made, { _tag: "Turn" }, 10), [made, ["validate"]])
-    assert.deepStrictEqual(Batch.transition(running, { _tag: "Turn" }, 10), [running, ["run-lines"]])
-    const [finalizing, intents] = Batch.transition(running, { _tag: "LinesEnded", completed: 2, failed: 1 }, 20)
+    assert.deepStrictEqual(Batch.step(made, { _tag: "Turn" }, 10), [made, ["validate"]])
+    assert.deepStrictEqual(Batch.step(running, { _tag: "Turn" }, 10), [running, ["run-lines"]])
+    const [finalizing, intents] = Batch.step(running, { _tag: "LinesEnded", completed: 2, failed: 1 }, 20)
     assert.deepStrictEqual([finalizing.status, finalizing.finalizingAt, intents], ["finalizing", 20, ["write"]])
-    const [completed, none] = Batch.transition(finalizing, written, 30)
+    const [completed, none] = Batch.step(finalizing, written, 30)
     assert.deepStrictEqual([completed.status, completed.completedAt, completed.outputFileId, none], ["completed", 30, "file-out", []])
   })
 
@@ -29,12 +29,12 @@ describe("a batch", () => {
   })
 
   it("whose window is over while it runs fails the rest, and is expired once that is written", () => {
-    const [expiring, intents] = Batch.transition(after(running, { _tag: "LinesEnded", completed: 1, failed: 0 }), { _tag: "Turn" }, WINDOW)
+    const [expiring, intents] = Batch.step(after(running, { _tag: "LinesEnded", completed: 1, failed: 0 }), { _tag: "Turn" }, WINDOW)
     assert.deepStrictEqual([expiring.status, intents], ["finalizing", ["fail-rest", "write"]])
-    const [rest, last] = Batch.transition(expiring, { _tag: "LinesEnded", completed: 0, failed: 2 }, WINDOW)
+    const [rest, last] = Batch.step(expiring, { _tag: "LinesEnded", completed: 0, failed: 2 }, WINDOW)
     assert.deepStrictEqual([rest.status, rest.ending, last], ["finalizing", "expired", ["write"]])
-    assert.deepStrictEqual(Batch.transition(rest, written, WINDOW + 1)[0].status, "expired")
-    assert.deepStrictEqual(Batch.transition(made, { _tag: "Turn" }, WINDOW)[0].status, "expired")
+    assert.deepStrictEqual(Batch.step(rest, written, WINDOW + 1)[0].status, "expired")
+    assert.deepStrictEqual(Batch.step(made, { _tag: "Turn" }, WINDOW)[0].status, "expired")
   })
 
   it("that is cancelled writes what it has, and counts what still ends", () => {
@@ -80,7 +80,7 @@ describe("any history of a batch", () => {
     let now = 0
     for (const { event, ms } of acts) {
       now += ms
-      const [next, intents] = Batch.transition(state, event, now)
+      const [next, intents] = Batch.step(state, event, now)
       if (next.status !== state.status) assert.include(follows[state.status], next.status)
       if (Batch.isOver(state)) assert.strictEqual(next, state)
       assert.isNotNull(timeOf(next))
@@ -90,7 +90,7 @@ describe("any history of a batch", () => {
       // Only files say where answers are, and only once the batch is over.
       if (next.outputFileId !== null || next.errorFileId !== null) assert.isTrue(Batch.isOver(next))
       // A runner that asks again later is told the same.
-      assert.deepStrictEqual(Batch.transition(next, { _tag: "Turn" }, Math.min(now, WINDOW - 1))[1], intents)
+      assert.deepStrictEqual(Batch.step(next, { _tag: "Turn" }, Math.min(now, WINDOW - 1))[1], intents)
       state = next
     }
   })
@@ -98,13 +98,13 @@ describe("any history of a batch", () => {
   it.prop("ends when its runner does what it is told", { acts: Arbitrary.schema(Schema.Array(Act).check(Schema.isMaxLength(20))) }, ({ acts }) => {
     let state: BatchState = made
     let now = 0
-    for (const { event, ms } of acts) [state] = Batch.transition(state, event, now += ms)
+    for (const { event, ms } of acts) [state] = Batch.step(state, event, now += ms)
     for (let turns = 0; turns < 10 && !Batch.isOver(state); turns++) {
-      const [, [intent]] = Batch.transition(state, { _tag: "Turn" }, now)
+      const [, [intent]] = Batch.step(state, { _tag: "Turn" }, now)
       const done: Batch.BatchEvent = intent === "validate" ? { _tag: "Validated", total: 2 }
         : intent === "write" ? written
         : { _tag: "LinesEnded", completed: Batch.waiting(state), failed: 0 }
-      ;[state] = Batch.transition(state, done, now)
+      ;[state] = Batch.step(state, done, now)
     }
     assert.isTrue(Batch.isOver(state))
   })

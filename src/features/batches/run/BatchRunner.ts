@@ -58,7 +58,7 @@ export const make = Effect.fnUntraced(function*({ concurrency, mostLines, pollMs
   /** Writes what an event makes of the record; false: something else changed it first. */
   const apply = Effect.fnUntraced(function*(record: BatchRecord, event: Batch.BatchEvent, model = record.model) {
     const now = yield* Clock.currentTimeMillis
-    const [state] = Batch.transition(record.state, event, now)
+    const [state] = Batch.step(record.state, event, now)
     return state === record.state || (yield* store.change({ ...record, model, state }))
   })
 
@@ -79,7 +79,7 @@ export const make = Effect.fnUntraced(function*({ concurrency, mostLines, pollMs
     const record = yield* store.find(id, "all")
     if (record === null || !calls.isServing()) return false
     const now = yield* Clock.currentTimeMillis
-    const [state, [intent]] = Batch.transition(record.state, { _tag: "Turn" }, now)
+    const [state, [intent]] = Batch.step(record.state, { _tag: "Turn" }, now)
     if (state !== record.state) {
       yield* apply(record, { _tag: "Turn" })
       return true
