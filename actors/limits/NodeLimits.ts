@@ -10,7 +10,8 @@ import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { amountOf, type LimitFailure, heldPermit, KeyLimits, type Permit } from "./KeyLimits.ts"
-import type { Rate, RuleCounter } from "./RuleCounter.ts"
+import type { Rate } from "./Rate.ts"
+import type { RuleCounter } from "./RuleCounter.ts"
 import { LimitInterceptor } from "./LimitInterceptor.ts"
 import * as LimitSources from "./LimitSources.ts"
 import * as Meter from "./Meter.ts"
@@ -39,6 +40,7 @@ const reconcileMs = 60_000
 const forgetMs = 3_600_000
 /** A store that is away is said to be so at most so often, ms. */
 const quietMs = 10_000
+
 export const make = Effect.fnUntraced(function*(options: LimitSources.Options) {
   const accounting = yield* Accounting
   const clock = yield* Clock.Clock

@@ -1,9 +1,8 @@
-/** What this node knows of one rule of a key: the meter of an amount, or the places of a rate. */
+/** What this node knows of one rule of a key about an amount. */
 import * as Meter from "#actors/limits/Meter.ts"
-import type { AmountRule, RateRule } from "#actors/limits/rules.ts"
+import type { AmountRule } from "#actors/limits/rules.ts"
 import type { Unsettled } from "#actors/limits/ports/LimitStore.ts"
 
-/** One amount rule with its meter. */
 export class RuleCounter {
   rule: AmountRule
   meter: Meter.Meter
@@ -13,16 +12,19 @@ export class RuleCounter {
   unsure = false
   /** The store counts a block for us: what it gave, or what was reserved when it was asked. */
   isCounted = false
-  /** Expired blocks of other nodes, and when the truth about them was last looked for. */
+  /** Expired blocks of other nodes. */
   unsettled: ReadonlyArray<Unsettled> = []
+  /** When the truth about them was last looked for, ms by the steady clock. */
   lookedAt = Number.NEGATIVE_INFINITY
-  /** When the next block of another node may expire, so that its true usage is found although the key is idle. */
+  /** When the next block of another node may expire, so that its true usage is found although the key is idle; ms by the steady clock. */
   nextExpiryAt = Number.POSITIVE_INFINITY
-  /** These by the steady clock. */
+  /** The newest reservation, ms by the steady clock. */
   lastUsedAt = 0
+  /** Until then a lack is refused without asking the store again, ms by the steady clock. */
   shortUntil = 0
   /** Largest reservation lately, for blocks ahead of need. */
   typical = 1
+  /** Sum of what the requests in line for an exchange need. */
   waiting = 0
   /** Begin of the window in which it was told that the limit is near. */
   private nearIn: number | null = null
@@ -40,22 +42,5 @@ export class RuleCounter {
     if (used < warnAt || used >= meter.limit) return false
     this.nearIn = meter.start
     return true
-  }
-}
-
-/** One rate rule with the places this node has taken and not yet used. */
-export class Rate {
-  rule: RateRule
-  permits = 0
-  permitsUntil = 0
-  /** Until when the store need not be called again, and when a place becomes free (ms since the epoch). */
-  refusedUntil = 0
-  freeAt = 0
-  waiting = 0
-  /** Places used of the newest grant. */
-  usedOfGrant = 0
-
-  constructor(rule: RateRule) {
-    this.rule = rule
   }
 }
