@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
+import { firstInARow } from "#actors/firstInARow.ts"
 import * as Supervisor from "#actors/Supervisor.ts"
 import * as LeaseAudit from "#actors/lease/LeaseAudit.ts"
 import * as Standing from "#actors/lease/standing.ts"
@@ -172,18 +173,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     used = active > 0
     if (used) yield* lookOver
   })
-  let failing = false
   yield* Supervisor.loop("lease sweep", Effect.delay(
-    Effect.matchEffect(sweep, {
-      onSuccess: () => Effect.sync(() => {
-        failing = false
-      }),
-      onFailure: ({ message }) => {
-        const first = !failing
-        failing = true
-        return first ? Effect.logWarning(`Leases cannot be looked over: ${message}`) : Effect.void
-      }
-    }),
+    firstInARow(sweep, ({ message }) => Effect.logWarning(`Leases cannot be looked over: ${message}`)),
     sweepMs
   ))
 

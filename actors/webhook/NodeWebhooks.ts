@@ -9,6 +9,7 @@ import * as Fiber from "effect/Fiber"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
+import { firstInARow } from "#actors/firstInARow.ts"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { Placement } from "#actors/ports/Placement.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
@@ -105,21 +106,11 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     dropped === 0 ? Effect.void : Effect.logWarning(`webhook ${id} is too slow: its ${dropped} oldest waiting events were dropped (more than ${BACKLOG} waited)`)
   ), { discard: true }))
 
-  /** Failures in a row are reported once. */
-  const every = (loop: "webhook queue" | "webhook backlog", name: string, ms: number, turn: Effect.Effect<void, StoreError>) => {
-    let failing = false
-    return Supervisor.loop(loop, turn.pipe(
-      Effect.andThen(Effect.sync(() => {
-        failing = false
-      })),
-      Effect.catch((error) => {
-        const first = !failing
-        failing = true
-        return first ? Effect.logWarning(`webhooks: ${name} failed and is tried again until it succeeds`, error) : Effect.void
-      }),
-      Effect.andThen(Effect.sleep(ms))
+  const every = (loop: "webhook queue" | "webhook backlog", name: string, ms: number, turn: Effect.Effect<void, StoreError>) =>
+    Supervisor.loop(loop, Effect.andThen(
+      firstInARow(turn, (error) => Effect.logWarning(`webhooks: ${name} failed and is tried again until it succeeds`, error)),
+      Effect.sleep(ms)
     ))
-  }
 
   // What the process before this one held is not lost until its claims end.
   yield* Effect.ignore(Effect.andThen(queue.release(options.owner), refresh))

@@ -11,6 +11,7 @@ import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import { firstInARow } from "#actors/firstInARow.ts"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { ChangeFeed, type News } from "#actors/ports/ChangeFeed.ts"
 import { ClusterStore, type Node, Nodes } from "#actors/ports/Nodes.ts"
@@ -50,7 +51,6 @@ export const make = Effect.fnUntraced(function*({ notifier, pollMs = POLL_MS, se
   let applied = yield* store.version
   const listeners = new Set<Apply>()
   const wake = Latch.makeUnsafe(false)
-  let failing = false
   let stuck: { readonly sinceMs: number; readonly why: string } | null = null
   const clock = yield* Clock.Clock
   const fresh = Latch.makeUnsafe(true)
@@ -80,20 +80,14 @@ export const make = Effect.fnUntraced(function*({ notifier, pollMs = POLL_MS, se
     yield* store.beat(self, applied)
   })
 
-  const round = Effect.suspend(() => {
-    const since = stand.look()
-    return Effect.tap(turn, () => Effect.sync(() => {
-      if (stand.looked(since)) fresh.openUnsafe()
-    }))
-  }).pipe(
-    Effect.tap(() => Effect.sync(() => {
-      failing = false
-    })),
-    Effect.catch((error) => {
-      const first = !failing
-      failing = true
-      return first ? Effect.logWarning("changes of other nodes cannot be read now; they are applied as soon as they can", { cause: error.message }) : Effect.void
-    })
+  const round = firstInARow(
+    Effect.suspend(() => {
+      const since = stand.look()
+      return Effect.tap(turn, () => Effect.sync(() => {
+        if (stand.looked(since)) fresh.openUnsafe()
+      }))
+    }),
+    ({ message }) => Effect.logWarning("changes of other nodes cannot be read now; they are applied as soon as they can", { cause: message })
   )
 
   yield* store.beat(self, applied)
