@@ -71,7 +71,7 @@ const ended = (lease: Lease, reason: EndReason, now: number): LeaseChange => ({
 })
 
 /** Why a lease of this owner must go before the owner can have another one. */
-const succeeded = (lease: Lease, command: Acquire, now: number): EndReason =>
+const reasonToLeave = (lease: Lease, command: Acquire, now: number): EndReason =>
   !isLive(lease, now) ? "TTL_EXPIRED" : lease.keyPrint !== command.keyPrint ? "MANAGED_KEY_REVOKED" : "MODEL_INELIGIBLE"
 
 export const acquire = (state: State, command: Acquire, now: number): LeaseStep<AcquireReply> => {
@@ -105,7 +105,7 @@ export const acquire = (state: State, command: Acquire, now: number): LeaseStep<
     changes.push(ended(lease, reason, now))
     next = without(next, lease)
   }
-  if (own !== undefined) leaves(own, succeeded(own, command, now))
+  if (own !== undefined) leaves(own, reasonToLeave(own, command, now))
   const former = next.holders.get(place)
   const expired = former === undefined ? undefined : next.leases.get(former)
   if (expired !== undefined) leaves(expired, "TTL_EXPIRED")

@@ -33,7 +33,6 @@ const maxDraws = 8
 const gauge = Metric.gauge("gateway_leases_active", { description: "Session leases that are ACTIVE, as this node last knew." })
 
 type StoreQuestion<A> = Effect.Effect<A, LeaseStoreDown>
-/** At once where the store is this process. */
 type Found = Lease | null
 
 export interface Options {
@@ -45,7 +44,7 @@ export class Leases extends Context.Service<Leases, {
   readonly acquire: (owner: string, key: ApiKey, fits: ReadonlyArray<string>, available: ReadonlyArray<string>) => StoreQuestion<Exclude<AcquireReply, GenerationDraw>>
   readonly renew: (claim: LeaseClaim, key: ApiKey) => StoreQuestion<ClaimReply>
   readonly release: (claim: LeaseClaim, key: ApiKey, reason: ReleaseReason) => StoreQuestion<ClaimReply>
-  /** The ACTIVE lease that the claim fits and that its key and connection may still have. */
+  /** The ACTIVE lease that the claim fits and that its key and connection may still have; at once where the store is this process. */
   readonly find: (claim: LeaseClaim, key: ApiKey) => Found | StoreQuestion<Found>
   readonly move: (claim: LeaseClaim, from: string, to: string) => StoreQuestion<MoveReply>
   /** Ends exactly this lease, soon. */
@@ -119,6 +118,13 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     return Effect.isEffect(found) ? Effect.map(found, (lease) => standing(lease, key)) : standing(found, key)
   }
 
+  /** Runs `op` for a claim that is still good. */
+  const whileHeld = (claim: LeaseClaim, key: ApiKey, op: StoreQuestion<ClaimReply>): StoreQuestion<ClaimReply> => {
+    const found = find(claim, key)
+    const go = (lease: Found): StoreQuestion<ClaimReply> => lease === null ? Effect.succeed({ _tag: "Stale" }) : op
+    return Effect.isEffect(found) ? Effect.flatMap(found, go) : go(found)
+  }
+
   const acquire = (command: Acquire, draws: number): StoreQuestion<Exclude<AcquireReply, GenerationDraw>> =>
     Effect.flatMap(told(store.acquire(command)), (reply) => {
       if (reply._tag !== "Draw") return Effect.succeed(reply)
@@ -186,18 +192,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
         owner, keyId: key.id, keyPrint: Standing.printOf(key), fits: usable(fits, snapshot), available: usable(available, snapshot), ttlMs, drawn: null
       }, maxDraws)
     }),
-    renew: (claim, key) => {
-      const found = find(claim, key)
-      const renewal = told(store.renew(claim, ttlMs))
-      const go = (lease: Found): StoreQuestion<ClaimReply> => lease === null ? Effect.succeed({ _tag: "Stale" }) : renewal
-      return Effect.isEffect(found) ? Effect.flatMap(found, go) : go(found)
-    },
-    release: (claim, key, reason) => {
-      const found = find(claim, key)
-      const going = told(store.release(claim, reason))
-      const go = (lease: Found): StoreQuestion<ClaimReply> => lease === null ? Effect.succeed({ _tag: "Stale" }) : going
-      return Effect.isEffect(found) ? Effect.flatMap(found, go) : go(found)
-    },
+    renew: (claim, key) => whileHeld(claim, key, told(store.renew(claim, ttlMs))),
+    release: (claim, key, reason) => whileHeld(claim, key, told(store.release(claim, reason))),
     find,
     move: (claim, from, to) => told(store.move(claim, from, to)),
     end,
