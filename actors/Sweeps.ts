@@ -14,7 +14,7 @@ import { UsageStore } from "#actors/ports/UsageStore.ts"
 import { databaseSettingsOf, removedBefore, settingKey } from "#schemas/upkeep/DatabaseSettings.ts"
 
 export interface Sweep {
-  readonly loop: "sweep/nodes and changes" | "sweep/sessions" | "sweep/usage" | "sweep/audit log" | "sweep/lease changes" | "sweep/webhooks" | "sweep/responses" | "sweep/call bodies" | "sweep/agent tasks" | "sweep/files" | "sweep/file bytes" | "sweep/batches" | "sweep/memories"
+  readonly loop: Extract<Supervisor.Loop, `sweep/${string}`>
   /** In the log. */
   readonly name: string
   /** ms between the end of one run and the next. */
