@@ -14,7 +14,7 @@ export interface Unavailable {
   readonly until: number | null
   /** For people: what happened last, without secrets. */
   readonly detail: string
-  /** True when the block is our own guess and not the upstream's word: with `lastResort` it may be passed over. */
+  /** True when the block is our own guess and not the upstream's word: with `passesGuesses` it may be passed over. */
   readonly soft?: boolean
 }
 
@@ -79,9 +79,9 @@ export class Resilience extends Context.Service<Resilience, {
   readonly check: (target: Target, now: number, ownFailures?: OwnFailures | null) => Unavailable | null
   /**
    * Takes a place: the probe of a half-open breaker, a slot of a limited connection. An `Unavailable` says why not. With
-   * `lastResort` (no other target is left) a soft block is passed over, because a guess must not refuse a whole model.
+   * `passesGuesses` (no other target is left, or the request repeats its own call) a soft block is passed over.
    */
-  readonly enter: (target: Target, now: number, lastResort?: boolean, ownFailures?: OwnFailures | null) => Pass | Unavailable
+  readonly enter: (target: Target, now: number, passesGuesses?: boolean, ownFailures?: OwnFailures | null) => Pass | Unavailable
   /** A call that had a place is settled and used so many tokens, input and output. */
   readonly spent: (target: Target, tokens: number, now: number) => void
   readonly health: (target: Target, now: number) => TargetHealth

@@ -67,8 +67,8 @@ export const start = Effect.fnUntraced(function*<R>(context: Context.Context<R |
     Layer.provideMerge(Layer.succeedContext(context))
   ))
   const resilience = Context.get(built, Resilience)
-  const enter = (to: Target, now: number, lastResort?: boolean, ownFailures?: OwnFailures): Pass => {
-    const given = resilience.enter(to, now, lastResort, ownFailures)
+  const enter = (to: Target, now: number, passesGuesses?: boolean, ownFailures?: OwnFailures): Pass => {
+    const given = resilience.enter(to, now, passesGuesses, ownFailures)
     if (!isPass(given)) throw new Error(`refused: ${given.reason}`)
     return given
   }

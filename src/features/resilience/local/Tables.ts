@@ -103,11 +103,11 @@ export class Tables implements Keeper, Blocks.NodeState {
     return Blocks.blocked(this, target, provider, connection, connection.models.get(target.model), now, false, ownFailures)
   }
 
-  readonly enter = (target: Target, now: number, lastResort = false, ownFailures: OwnFailures | null = null): Pass | Unavailable => {
+  readonly enter = (target: Target, now: number, passesGuesses = false, ownFailures: OwnFailures | null = null): Pass | Unavailable => {
     const provider = this.provider(target.provider)
     const connection = this.connectionOf(target)
     const model = connection.model(target.model, now)
-    const blocked = Blocks.blocked(this, target, provider, connection, model, now, lastResort, ownFailures)
+    const blocked = Blocks.blocked(this, target, provider, connection, model, now, passesGuesses, ownFailures)
     if (blocked !== null) return blocked
     const profile = connection.profileFor(target, profileOf)
     provider.profile = profile

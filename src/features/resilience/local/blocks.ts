@@ -29,7 +29,7 @@ export interface NodeState {
 
 /** All mechanisms are asked: what hides behind a guess, or ends later than another block, is what refuses in the end. */
 export const blocked = (
-  node: NodeState, target: Target, provider: ProviderPlace, connection: ConnectionPlace, model: ModelPlace | undefined, now: number, lastResort: boolean,
+  node: NodeState, target: Target, provider: ProviderPlace, connection: ConnectionPlace, model: ModelPlace | undefined, now: number, passesGuesses: boolean,
   ownFailures: OwnFailures | null
 ): Unavailable | null => {
   const record = target.connection
@@ -39,20 +39,20 @@ export const blocked = (
   let resting = provider.breaker.openUntil === null || ownFailures?.excusesBreaker(target) === true
     ? null
     : refused(provider, ProviderBreaker.refusalOf(provider.breaker, target.model, now))
-  if (now < provider.cooldown.until && !lastResort && ownFailures?.excusesProvider(target) !== true) {
+  if (now < provider.cooldown.until && !passesGuesses && ownFailures?.excusesProvider(target) !== true) {
     resting = stricter(resting, Rests.providerBlockOf(provider.cooldown))
   }
   const { cooldown } = connection
-  if (now < cooldown.until && !(lastResort && cooldown.guessed) && ownFailures?.excusesRest(target, cooldown) !== true) {
+  if (now < cooldown.until && !(passesGuesses && cooldown.guessed) && ownFailures?.excusesRest(target, cooldown) !== true) {
     resting = stricter(resting, Rests.blockOf("connection-cooldown", cooldown))
   }
-  if (model !== undefined && now < model.cooldown.until && !(lastResort && model.cooldown.guessed)) {
+  if (model !== undefined && now < model.cooldown.until && !(passesGuesses && model.cooldown.guessed)) {
     resting = stricter(resting, Rests.blockOf("model-cooldown", model.cooldown))
   }
   const lockout = model?.lockout ?? null
   // A lockout that the operator asked for stands; the one after a 404 is a guess.
   const soft = !node.effective.lockout.enabled
-  if (lockout !== null && now < lockout.until && !(lastResort && soft)) {
+  if (lockout !== null && now < lockout.until && !(passesGuesses && soft)) {
     const detail = `Locked after ${statusText(lockout.status)}, failures: ${lockout.failures}.`
     resting = stricter(resting, { reason: "model-lockout", until: lockout.until, soft, detail })
   }

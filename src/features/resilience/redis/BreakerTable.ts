@@ -85,11 +85,11 @@ export class BreakerTable {
     return open === undefined ? own : stricter(this.#refusal(target, open, now), own)
   }
 
-  readonly enter = (target: Target, now: number, lastResort?: boolean, ownFailures?: OwnFailures | null): Pass | Unavailable => {
+  readonly enter = (target: Target, now: number, passesGuesses?: boolean, ownFailures?: OwnFailures | null): Pass | Unavailable => {
     const open = this.#openFor(target, ownFailures)
     const refusal = open === undefined ? null : this.#refusal(target, open, now)
     if (refusal !== null) return refusal
-    const given = this.#inner.enter(target, now, lastResort, ownFailures)
+    const given = this.#inner.enter(target, now, passesGuesses, ownFailures)
     if (!isPass(given)) return given
     if (open !== undefined) {
       open.phase = "probing"
