@@ -41,23 +41,21 @@ import { inferenceRoutes } from "./inferenceRoutes.ts"
 import * as Management from "./Management.ts"
 import * as Stores from "./Stores.ts"
 
-type Values = Settings["Service"]
-
 /** Tier 2: where spans and uploads go, and what state the process is in. */
-const process = (settings: Values, startedAt: number) => NodeLifecycle.layerOf(settings, startedAt).pipe(
+const processState = (settings: Settings["Service"], startedAt: number) => NodeLifecycle.layerOf(settings, startedAt).pipe(
   Layer.provideMerge(Otlp.layerOf(settings)),
   Layer.provideMerge(Spool.layerOf(settings))
 )
 
 /** Tier 3: secrets, and the record stores behind their migrations. */
-const records = (settings: Values) => Layer.merge(Passwords.layer, Fingerprint.layer).pipe(
+const records = (settings: Settings["Service"]) => Layer.merge(Passwords.layer, Fingerprint.layer).pipe(
   Layer.provideMerge(Stores.layer(settings)),
   Layer.provideMerge(PostgresClient.layerOf(settings)),
   Layer.provideMerge(Sealer.layerOf(settings))
 )
 
 /** Tier 4: the other nodes on the same records, and the work that one of them does for all. */
-const cluster = (settings: Values) => Sweeps.layer(settings).pipe(
+const cluster = (settings: Settings["Service"]) => Sweeps.layer(settings).pipe(
   Layer.provideMerge(Placement.layerOf(settings)),
   Layer.provideMerge(ClusterFeed.layerOf(settings)),
   Layer.provideMerge(RecordLocks.layerOf(settings)),
@@ -65,7 +63,7 @@ const cluster = (settings: Values) => Sweeps.layer(settings).pipe(
 )
 
 /** Tier 5: configuration, flags, and the way out. */
-const upstream = (settings: Values) => HttpUpstream.layerOf(settings).pipe(
+const upstream = (settings: Settings["Service"]) => HttpUpstream.layerOf(settings).pipe(
   Layer.provideMerge(Layer.merge(StoredNodeGroup.layer, TunnelCounts.layer)),
   Layer.provideMerge(AddressGuard.layer()),
   Layer.provideMerge(EffectiveFlags.layer(settings.environment)),
@@ -74,28 +72,28 @@ const upstream = (settings: Values) => HttpUpstream.layerOf(settings).pipe(
 )
 
 /** Tier 6: what features share: keys, credentials, breakers. */
-const shared = (settings: Values) => Feature.merged(Feature.parts(features, "shared").map((layerOf) => layerOf(settings)))
+const shared = (settings: Settings["Service"]) => Feature.merged(Feature.parts(features, "shared").map((layerOf) => layerOf(settings)))
 
 /** Tier 7: the listeners of events, before any later tier publishes one. */
-const listeners = (settings: Values) => Feature.merged(Feature.parts(features, "listeners").map((layerOf) => layerOf(settings)))
+const listeners = (settings: Settings["Service"]) => Feature.merged(Feature.parts(features, "listeners").map((layerOf) => layerOf(settings)))
 
 /** Tier 8: the ledger, its money, and the figures. */
-const accounting = (settings: Values) => Layer.merge(ProcessTelemetry.layerOf(settings), GatewayAccounting.layerTokenizer).pipe(
+const accounting = (settings: Settings["Service"]) => Layer.merge(ProcessTelemetry.layerOf(settings), GatewayAccounting.layerTokenizer).pipe(
   Layer.provideMerge(JournaledLedger.layerOf(settings))
 )
 
 /** Tier 9: what requests and handlers ask of the features. */
-const services = (settings: Values) => Feature.merged(Feature.parts(features, "services").map((layerOf) => layerOf(settings)))
+const services = (settings: Settings["Service"]) => Feature.merged(Feature.parts(features, "services").map((layerOf) => layerOf(settings)))
 
 /** Tier 10, above the lane and its routes: the endpoints of the router. */
-const endpoints = (settings: Values) => HttpRouter.serve(Layer.merge(Models.routes, Management.layer(inferenceRoutes)), {
+const endpoints = (settings: Settings["Service"]) => HttpRouter.serve(Layer.merge(Models.routes, Management.layer(inferenceRoutes)), {
   disableLogger: true,
   disableListenLog: true,
   routerConfig: exactPaths
 }).pipe(Layer.provide(Layer.merge(KitServices.layerOf(settings), HttpServer.layerServices)))
 
 /** Everything behind the front door, which is open already; `compact` runs when all is loaded. */
-export const behindDoor = (settings: Values, startedAt: number, compact: Effect.Effect<void> = Effect.void) =>
+export const behindDoor = (settings: Settings["Service"], startedAt: number, compact: Effect.Effect<void> = Effect.void) =>
   Opening.layerOf(settings, compact).pipe(
     Layer.provideMerge(endpoints(settings)),
     Layer.provideMerge(Inference.layer(settings)),
@@ -106,9 +104,9 @@ export const behindDoor = (settings: Values, startedAt: number, compact: Effect.
     Layer.provideMerge(upstream(settings)),
     Layer.provideMerge(cluster(settings)),
     Layer.provideMerge(records(settings)),
-    Layer.provideMerge(process(settings, startedAt))
+    Layer.provideMerge(processState(settings, startedAt))
   )
 
 /** The whole gateway as one layer, from tier 1 on; it runs as long as its scope. */
-export const layer = (settings: Values, startedAt: number) =>
+export const layer = (settings: Settings["Service"], startedAt: number) =>
   behindDoor(settings, startedAt).pipe(Layer.provideMerge(FrontDoor.layer(settings)))
