@@ -6,6 +6,7 @@ import { messageOf } from "#actors/thrown.ts"
 import { compactHeap } from "#src/platform/structures/compactHeap.ts"
 import { LifecycleControl } from "#src/bootstrap/NodeLifecycle.ts"
 import * as FrontDoor from "#src/FrontDoor.ts"
+import { localUrlOf } from "#src/platform/configuration/address.ts"
 import { configFileOf } from "#src/platform/configuration/configFile.ts"
 import * as Pglite from "#src/platform/postgres/pglite/Pglite.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
@@ -36,12 +37,6 @@ const tlsUnusable = (settings: Loaded, { cause }: ListenError) =>
   failure(`Cannot listen on ${settings.host}:${settings.port} with TLS: ${messageOf(cause)}.\n`
     + "Check GATEWAY_TLS_KEY, GATEWAY_TLS_CERT and GATEWAY_TLS_PASSPHRASE.")
 
-const urlOf = (settings: Loaded, port: number): string => {
-  // Every address is reached from this machine over loopback.
-  const host = settings.host === "0.0.0.0" ? "127.0.0.1" : settings.host === "::" ? "[::1]" : settings.host.includes(":") ? `[${settings.host}]` : settings.host
-  return `${settings.tlsCert === null ? "http" : "https"}://${host}:${port}`
-}
-
 /** What the supervisor allows its workers beyond their own stopping time, before it kills them (ms). */
 const workerMs = 1_000
 
@@ -53,7 +48,7 @@ const superviseWorkers = Effect.fnUntraced(function*(settings: Loaded) {
   const { claimPort, supervise } = yield* Effect.promise(() => import("#src/cli/workers.ts"))
   const port = yield* claimPort(settings.host, settings.port).pipe(Effect.mapError((error) =>
     error.code === "EADDRINUSE" ? portTaken(settings) : failure(`Cannot listen on ${settings.host}:${settings.port}: ${error.message}`)))
-  const kind = yield* supervise(settings, port, stopMs + workerMs, RunningGateway.announce(settings.dataDir, urlOf(settings, port)))
+  const kind = yield* supervise(settings, port, stopMs + workerMs, RunningGateway.announce(settings.dataDir, localUrlOf(settings, port)))
   yield* launcher.stopping
   if (kind === "restart") yield* launcher.restart
 })
@@ -95,7 +90,7 @@ export const serve = (overrides: Overrides) =>
     const context = Context.merge(door, inner)
     return yield* Effect.provideContext(
       Effect.gen(function*() {
-        if (settings.worker === 0) yield* RunningGateway.announce(settings.dataDir, urlOf(settings, (yield* FrontEnd).port))
+        if (settings.worker === 0) yield* RunningGateway.announce(settings.dataDir, localUrlOf(settings, (yield* FrontEnd).port))
         const kind = yield* stopAsked(settings)
         yield* launcher.stopping
         if (kind === "restart") yield* launcher.restart

@@ -5,6 +5,7 @@ import * as Redacted from "effect/Redacted"
 import { codeOf, messageOf } from "#actors/thrown.ts"
 import type { Loaded } from "#src/cli/environment.ts"
 import { listenerOn, parentOf } from "#src/cli/processes.ts"
+import { localUrlOf } from "#src/platform/configuration/address.ts"
 import type { RunningGateway } from "#src/cli/RunningGateway.ts"
 import { broken, type Finding, note, ok, warning } from "./Finding.ts"
 
@@ -21,9 +22,8 @@ const tryListen = (host: string, port: number) =>
 
 const versionAt = async (settings: Loaded): Promise<string | null> => {
   if (settings.tlsCert !== null) return null
-  const host = settings.host === "0.0.0.0" ? "127.0.0.1" : settings.host === "::" ? "[::1]" : settings.host.includes(":") ? `[${settings.host}]` : settings.host
   try {
-    const answer = await fetch(`http://${host}:${settings.port}/api/health/ping`, { signal: AbortSignal.timeout(patience) })
+    const answer = await fetch(`${localUrlOf(settings, settings.port)}/api/health/ping`, { signal: AbortSignal.timeout(patience) })
     return answer.headers.get("x-gateway-version")
   } catch {
     return null
