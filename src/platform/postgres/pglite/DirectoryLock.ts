@@ -28,13 +28,16 @@ export interface DirectoryLock {
 /** Another process holds the directory. */
 export class DirectoryLocked extends Schema.TaggedError<DirectoryLocked>()("DirectoryLocked", { message: Schema.String }) {}
 
-const touchEvery = 2_000
-const staleAfter = 6_000
-const lookEvery = 250
-/** How long a process that seems to live is given: one that was just killed takes a moment to go. */
-const patience = 1_000
-/** Between two looks at it. */
-const lookAtOwnerEvery = 50
+/** How often the holder touches its lock, ms. */
+const touchMs = 2_000
+/** A lock that was not touched for so long is abandoned, ms: its holder may miss two touches. */
+const staleMs = 6_000
+/** Between two looks at the lock of another host, ms. */
+const lookMs = 250
+/** How long a process that seems to live is given, ms: one that was just killed takes a moment to go. */
+const patienceMs = 1_000
+/** Between two looks at it, ms. */
+const lookAtOwnerMs = 50
 
 const readText = (file: string): string => {
   try {
@@ -91,8 +94,8 @@ const refuse = (file: string, owner: Owner | null): DirectoryLocked =>
 /** Waits until the heartbeat is old enough; throws when it beats. */
 const awaitSilence = async (file: string, owner: Owner | null): Promise<void> => {
   const seen = modified(file)
-  while (Date.now() - seen < staleAfter) {
-    await delay(lookEvery)
+  while (Date.now() - seen < staleMs) {
+    await delay(lookMs)
     const now = modified(file)
     if (now === 0) return
     if (now !== seen) throw refuse(file, owner)
@@ -139,7 +142,7 @@ export const acquire = async (file: string, ticker: Ticker): Promise<DirectoryLo
     nonce: randomBytes(8).toString("hex")
   }
   const text = JSON.stringify(owner)
-  const refuseAt = Date.now() + patience
+  const refuseAt = Date.now() + patienceMs
   while (!install(file, text)) {
     const found = readText(file)
     if (found === "" && !fs.existsSync(file)) continue
@@ -147,13 +150,13 @@ export const acquire = async (file: string, ticker: Ticker): Promise<DirectoryLo
     const state = judge(other)
     if (state === "alive") {
       if (Date.now() >= refuseAt) throw refuse(file, other)
-      await delay(lookAtOwnerEvery)
+      await delay(lookAtOwnerMs)
       continue
     }
     if (state === "elsewhere") await awaitSilence(file, other)
     evict(file, found)
   }
-  const stopBeat = ticker.every(touchEvery, () => {
+  const stopBeat = ticker.every(touchMs, () => {
     const now = new Date()
     fs.utimes(file, now, now, () => undefined)
   })
