@@ -1,11 +1,11 @@
-import * as Schema from "effect/Schema"
-import { otherThan } from "./otherThan.ts"
-
 /**
  * A Messages request as clients write it (the vendor's public reference). Loose: unknown fields are allowed, optional fields may be
  * null. A block type that is not listed here ends in the catch-all and travels as an opaque part; a listed type that is malformed
  * is refused by its path, because the catch-all does not take listed types.
  */
+import * as Schema from "effect/Schema"
+import { otherThan } from "./otherThan.ts"
+
 const maybe = <S extends Schema.Top>(schema: S) => Schema.optional(Schema.NullOr(schema))
 
 export const Json = Schema.Record(Schema.String, Schema.Unknown)
