@@ -38,7 +38,6 @@ import { startEnvironment, startFlags } from "./startFlags.ts"
 export interface Options {
   /** Variables over the test's own. */
   readonly environment?: Readonly<Record<string, string>>
-  /** Sees the rounds of the loops of a gateway in this process. */
   /** What lies between the gateway and the media that requests name. */
   readonly network?: MediaFetch.Network
   /** Home and PATH of the coding agents that the gateway finds; none by default. */
@@ -47,6 +46,7 @@ export interface Options {
   readonly envFile?: EnvFile
   /** What keeps the files of uploads. */
   readonly disks?: (directory: string) => Spool.CountedDisk
+  /** Sees the rounds of the loops of a gateway in this process. */
   readonly probe?: Context.Service.Shape<typeof Supervisor.Probe>
 }
 
