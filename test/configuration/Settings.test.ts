@@ -18,10 +18,11 @@ describe("what a variable takes", () => {
   })
 
   it("a number: digits, never blanks alone, which would be 0", () => {
-    for (const name of ["PORT", "FETCH_TIMEOUT_MS", "REQUEST_TIMEOUT_MS", "GATEWAY_USAGE_RETENTION_DAYS"]) {
+    for (const [name, expected] of [["PORT", "a port number from 0 to 65535"], ["FETCH_TIMEOUT_MS", "a whole number of ms from 0 to "], ["REQUEST_TIMEOUT_MS", "a whole number of ms"], ["GATEWAY_USAGE_RETENTION_DAYS", "a whole number of days from 0 to "]] as const) {
       for (const value of ["", "0", "7000"]) expect([name, ...problems({ [name]: value })]).toEqual([name])
-      for (const value of [" ", "\t", "seven", "1.5", "-1"]) expect(problems({ [name]: value })).toEqual([expect.stringContaining(`${name}='${value}' is not a whole number of `)])
+      for (const value of [" ", "\t", "seven", "1.5", "-1"]) expect(problems({ [name]: value })).toEqual([expect.stringContaining(`${name}='${value}' is not ${expected}`)])
     }
+    expect(problems({ PORT: "65536" })).toHaveLength(1)
   })
 
   it("an enum flag: one of its values", () => {

@@ -65,6 +65,13 @@ const whole = (name: string, fallback: number, least: number, most: number, unit
     fallback, `a whole number of ${unit} from ${least} to ${most}`, doc, `${fallback}`
   )
 
+const portNumber = (name: string, fallback: number, doc: string) =>
+  decoded(
+    name,
+    Schema.NumberFromString.check(Schema.isInt(), Schema.isGreaterThanOrEqualTo(0), Schema.isLessThanOrEqualTo(65_535)),
+    fallback, "a port number from 0 to 65535", doc
+  )
+
 /** A number of ms that follows another setting while unset. */
 const wholeOr = (name: string, shown: string, doc: string) =>
   decoded<number | null>(
@@ -161,7 +168,7 @@ const hour = 3_600_000
 
 const variables = {
   host: text("HOST", "127.0.0.1", "Address to listen on."),
-  port: whole("PORT", 20128, 0, 65535, "port numbers", "Port of the API and the dashboard; 0 picks a free one."),
+  port: portNumber("PORT", 20128, "Port of the API and the dashboard; 0 picks a free one."),
   allowedHosts: list(
     "GATEWAY_ALLOWED_HOSTS",
     "Host names by which the gateway may be called, comma-separated; `*.example.com` means every name below it. Loopback names, HOST and the host of GATEWAY_PUBLIC_URL are always allowed. None: callers on other machines may use any name; callers on this machine may not. Set: no caller may use another name.",
@@ -290,7 +297,7 @@ const variables = {
     "GATEWAY_ISSUES_API_URL", Schema.String.check(Schema.isPattern(/^https?:\/\/[^\s?#]*[^\s/?#]$/)), "https://api.github.com", "an http or https URL without a last slash",
     "Address of the repository's REST API."
   ),
-  livePort: whole("LIVE_WS_PORT", 20132, 0, 65535, "port numbers", "Second port of live events, which are on the port of the API, too (/api/live); 0 = none."),
+  livePort: portNumber("LIVE_WS_PORT", 20132, "Second port of live events, which are on the port of the API, too (/api/live); 0 = none."),
   liveHost: text("LIVE_WS_HOST", "127.0.0.1", "Address that the second port of live events listens on."),
   liveAllowedOrigins: list("LIVE_WS_ALLOWED_ORIGINS", "Origins of pages, beside the gateway's own, that may listen to live events with a signed-in browser, comma-separated.", {
     expects: "an origin such as https://example.com", fits: (entry) => URL.parse(entry)?.origin === entry
