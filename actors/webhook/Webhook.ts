@@ -6,6 +6,7 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
+import * as Schedule from "effect/Schedule"
 import * as Supervisor from "#actors/Supervisor.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import type { Answered, SentEvent, WebhookJob, WebhookQueue, WebhookSender, WebhookStore } from "./WebhookQueue.ts"
@@ -71,12 +72,8 @@ export interface WebhookLaneOptions {
 }
 
 /** Keeps an attempt while the store is away; gives up in the end, and the job comes back when its claim ends. */
-const patiently = <A>(op: Effect.Effect<A, StoreError>): Effect.Effect<A, StoreError> => {
-  const from = (tries: number): Effect.Effect<A, StoreError> =>
-    Effect.catchTag(op, "StoreError", (error) =>
-      error.reason !== "unavailable" || tries <= 1 ? Effect.fail(error) : Effect.andThen(Effect.sleep(STORE_PAUSE_MS), from(tries - 1)))
-  return from(STORE_TRIES)
-}
+const patiently = <A>(op: Effect.Effect<A, StoreError>): Effect.Effect<A, StoreError> =>
+  Effect.retry(op, { while: ({ reason }) => reason === "unavailable", times: STORE_TRIES - 1, schedule: Schedule.spaced(STORE_PAUSE_MS) })
 
 /** One attempt, written down. */
 export const attempt = Effect.fnUntraced(function*(options: Pick<WebhookLaneOptions, "store" | "sender" | "makeId">, webhook: Webhook, event: SentEvent, number: number) {

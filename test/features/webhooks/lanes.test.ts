@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/testing/TestClock"
+import { StoreError } from "#actors/ports/StoreError.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import { Webhooks, WebhookSender } from "#actors/webhook/WebhookQueue.ts"
 import { LANE_WIDTH } from "#actors/webhook/Webhook.ts"
@@ -118,6 +119,49 @@ describe("deliveries", () => {
     yield* until(() => memory.deliveries.length === 1)
     assert.lengthOf(receiver.received, 0)
     assert.include(memory.deliveries[0]?.error ?? "", "refused")
+  }))
+})
+
+describe("a store that is away", () => {
+  /** Its first writes of an attempt fail for that reason. */
+  const failing = (times: number, reason: StoreError["reason"]) => {
+    const memory = MemoryWebhooks.make()
+    let left = times
+    const note: typeof memory.store.note = (delivery, counts) => Effect.suspend(() =>
+      left-- > 0 ? Effect.fail(new StoreError({ store: "webhooks", operation: "note", reason, message: "away" })) : memory.store.note(delivery, counts))
+    return { ...memory, store: { ...memory.store, note } }
+  }
+  const counted = (sent: Array<string>) => Layer.succeed(WebhookSender, {
+    send: (_, { body }) => Effect.sync(() => {
+      sent.push(body)
+      return { status: 200, error: null, blocked: false }
+    })
+  })
+
+  it.effect("is told of an attempt once a second until it has it, and nothing is sent again", () => Effect.gen(function*() {
+    const [memory, sent] = [failing(19, "unavailable"), [] as Array<string>]
+    memory.records.set("w", webhook("w", "http://x.test"))
+    const webhooks = yield* start(memory, counted(sent))
+    yield* webhooks.append([event("e")])
+    yield* turn
+    yield* TestClock.adjust(18_999)
+    assert.deepStrictEqual([sent.length, memory.deliveries.length, memory.jobs().length], [1, 0, 1])
+    yield* TestClock.adjust(1)
+    assert.deepStrictEqual([sent.length, memory.deliveries.length, memory.jobs().length], [1, 1, 0])
+  }))
+
+  it.effect("keeps the job after twenty tries, and at once where it refuses the record", () => Effect.gen(function*() {
+    for (const [memory, waitMs] of [[failing(20, "unavailable"), 19_000], [failing(1, "corrupt"), 0]] as const) {
+      const sent: Array<string> = []
+      memory.records.set("w", webhook("w", "http://x.test"))
+      const webhooks = yield* start(memory, counted(sent))
+      yield* webhooks.append([event("e")])
+      yield* turn
+      yield* TestClock.adjust(waitMs)
+      yield* turn
+      yield* TestClock.adjust(60_000)
+      assert.deepStrictEqual([sent.length, memory.deliveries.length, memory.jobs().length], [1, 0, 1])
+    }
   }))
 })
 
