@@ -15,7 +15,7 @@ import { Placement } from "#actors/ports/Placement.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { WebhookQueue, Webhooks, WebhookSender, WebhookStore } from "./WebhookQueue.ts"
 import * as Sweeps from "#actors/Sweeps.ts"
-import { attempt, Lane, type WebhookLaneOptions } from "./Webhook.ts"
+import { attempt, Lane, type WebhookLaneOptions } from "./WebhookLane.ts"
 import * as Payloads from "./payloads.ts"
 import type { Webhook } from "#schemas/records/Webhook.ts"
 
