@@ -1,7 +1,4 @@
-/**
- * The life of one delivery, without IO: the receiver's answer decides whether it is done, is tried again, or failed. Beside it
- * the lane of one webhook, which runs deliveries from the queue.
- */
+/** The lane of one webhook on this node: it takes jobs from the queue, delivers each in attempts, and writes down what happened. */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -9,12 +6,10 @@ import * as Latch from "effect/Latch"
 import * as Schedule from "effect/Schedule"
 import * as Supervisor from "#actors/Supervisor.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
+import { after } from "./deliveryStep.ts"
 import type { Answered, SentEvent, WebhookJob, WebhookQueue, WebhookSender, WebhookStore } from "./WebhookQueue.ts"
-import { DISABLE_AFTER, SNAPSHOT_CHARS, type Webhook, type WebhookDelivery, type WebhookKind } from "#schemas/records/Webhook.ts"
-import * as StatusReason from "#schemas/statusReason.ts"
+import { DISABLE_AFTER, SNAPSHOT_CHARS, type Webhook, type WebhookDelivery } from "#schemas/records/Webhook.ts"
 
-/** Pauses before the second, third and fourth attempt, ms. */
-export const BACKOFF_MS: ReadonlyArray<number> = [1_000, 2_000, 4_000]
 /** Deliveries of one webhook that a node makes at once. */
 export const LANE_WIDTH = 8
 /** A claim outlasts four attempts of 10 s, their pauses and a slow store, ms. */
@@ -23,21 +18,6 @@ export const HOLD_MS = 120_000
 const STORE_PAUSE_MS = 1_000
 /** How often that is tried before the job is left to its claim's end. */
 const STORE_TRIES = 20
-
-export type DeliveryStep =
-  | { readonly _tag: "Delivered" }
-  | { readonly _tag: "Again"; readonly afterMs: number }
-  | { readonly _tag: "Failed" }
-
-const delivered: DeliveryStep = { _tag: "Delivered" }
-const failed: DeliveryStep = { _tag: "Failed" }
-
-/** What follows the `attempt`-th attempt (from 1): only silence and 5xx are worth another one, and chat tools get none. */
-export const after = (kind: WebhookKind, attempt: number, { blocked, error, status }: Answered): DeliveryStep => {
-  if (error === null) return delivered
-  const afterMs = BACKOFF_MS[attempt - 1]
-  return kind === "custom" && afterMs !== undefined && !blocked && (StatusReason.of(status) === "none" || StatusReason.isServers(status)) ? { _tag: "Again", afterMs } : failed
-}
 
 /** The record of one attempt; chat tools leave no snapshot. */
 const deliveryOf = (

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { after, BACKOFF_MS } from "#actors/webhook/WebhookLane.ts"
+import { after, BACKOFF_MS } from "#actors/webhook/deliveryStep.ts"
 import * as Payloads from "#actors/webhook/payloads.ts"
 import * as RequestIds from "#schemas/protocols/requestIds.ts"
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
