@@ -7,7 +7,9 @@ import * as Schedule from "effect/Schedule"
 import * as Supervisor from "#actors/Supervisor.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { after } from "./deliveryStep.ts"
-import type { Answered, SentEvent, WebhookJob, WebhookQueue, WebhookSender, WebhookStore } from "./WebhookQueue.ts"
+import type { WebhookJob, WebhookQueue } from "./ports/WebhookQueue.ts"
+import type { Answered, SentEvent, WebhookSender } from "./ports/WebhookSender.ts"
+import type { WebhookStore } from "./ports/WebhookStore.ts"
 import { DISABLE_AFTER, SNAPSHOT_CHARS, type Webhook, type WebhookDelivery } from "#schemas/records/Webhook.ts"
 
 /** Deliveries of one webhook that a node makes at once. */

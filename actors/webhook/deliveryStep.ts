@@ -1,5 +1,5 @@
 /** What follows an attempt of a delivery: the receiver's answer decides whether it is done, is tried again, or failed. Pure. */
-import type { Answered } from "./WebhookQueue.ts"
+import type { Answered } from "./ports/WebhookSender.ts"
 import type { WebhookKind } from "#schemas/records/Webhook.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 

@@ -1,5 +1,5 @@
 /** Events as they are queued and sent: `{event, timestamp, data}` with the event's id in the data, the same for every copy of it. */
-import type { QueuedEvent } from "./WebhookQueue.ts"
+import type { QueuedEvent } from "./ports/WebhookQueue.ts"
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import type { GatewayEvent, QuotaExceeded, RequestFailed } from "#schemas/events.ts"
 import type { LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"

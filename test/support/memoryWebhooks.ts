@@ -1,7 +1,9 @@
 /** Webhooks in memory: records, queue and deliveries without durability, for tests that look at the lanes or the management surface. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { type WebhookJob, WebhookQueue, Webhooks, WebhookStore } from "#actors/webhook/WebhookQueue.ts"
+import { Webhooks } from "#actors/webhook/ports/Webhooks.ts"
+import { type WebhookJob, WebhookQueue } from "#actors/webhook/ports/WebhookQueue.ts"
+import { WebhookStore } from "#actors/webhook/ports/WebhookStore.ts"
 import { DISABLE_AFTER, type Webhook, type WebhookDelivery } from "#schemas/records/Webhook.ts"
 
 interface Job extends WebhookJob {

@@ -3,7 +3,7 @@
  * process loses none. The next process in the same data directory takes over what a dead process left.
  */
 import * as fs from "node:fs"
-import type { QueuedEvent } from "#actors/webhook/WebhookQueue.ts"
+import type { QueuedEvent } from "#actors/webhook/ports/WebhookQueue.ts"
 import * as JournalOwner from "#src/platform/accounting/journal/JournalOwner.ts"
 
 /** Bytes that may wait while the store is away; beyond, new events are dropped and counted. */

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { UrlGuard } from "#actors/ports/UrlGuard.ts"
-import { WebhookSender } from "#actors/webhook/WebhookQueue.ts"
+import { WebhookSender } from "#actors/webhook/ports/WebhookSender.ts"
 import * as GuardedPost from "#src/platform/upstream/post/GuardedPost.ts"
 import { wireForm } from "./wireForms.ts"
 

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
-import { Webhooks } from "#actors/webhook/WebhookQueue.ts"
+import { Webhooks } from "#actors/webhook/ports/Webhooks.ts"
 import * as Payloads from "#actors/webhook/payloads.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 

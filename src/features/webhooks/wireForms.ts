@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import type { SentEvent } from "#actors/webhook/WebhookQueue.ts"
+import type { SentEvent } from "#actors/webhook/ports/WebhookSender.ts"
 import type { Webhook } from "#schemas/records/Webhook.ts"
 import type { Form } from "#src/platform/upstream/post/GuardedPost.ts"
 

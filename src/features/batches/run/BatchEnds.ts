@@ -1,6 +1,7 @@
 /** Tells webhooks of batches that are over: what was not told when its process died is told by the next runner. */
 import * as Effect from "effect/Effect"
-import { type QueuedEvent, Webhooks } from "#actors/webhook/WebhookQueue.ts"
+import { Webhooks } from "#actors/webhook/ports/Webhooks.ts"
+import type { QueuedEvent } from "#actors/webhook/ports/WebhookQueue.ts"
 import * as Payloads from "#actors/webhook/payloads.ts"
 import type { BatchRecord } from "#schemas/batches/Batch.ts"
 import { BatchStore } from "#src/features/batches/ports/BatchStore.ts"
