@@ -212,10 +212,7 @@ const bareId = <E>(indexes: Indexes, asked: ModelQuery, rules: BareRules<E> | nu
   }
 }
 
-const shownPrefix = (indexes: Indexes, id: string): string => {
-  for (const node of indexes.nodesByPrefix.values()) if (node.id === id) return node.prefix
-  return id
-}
+const shownPrefix = ({ nodesById }: Indexes, id: string): string => nodesById.get(id)?.prefix ?? id
 
 const ofOwner = (
   indexes: Indexes,
@@ -226,10 +223,8 @@ const ofOwner = (
   const via = asked.via ?? "bare"
   const row = indexes.view.registry.byId.get(owner)
   if (row !== undefined) return ofProvider(indexes, asked, row, model, via)
-  for (const node of indexes.nodesByPrefix.values()) {
-    if (node.id === owner) return ofNode(indexes, asked, node, model, via)
-  }
-  return undefined
+  const node = indexes.nodesById.get(owner)
+  return node === undefined ? undefined : ofNode(indexes, asked, node, model, via)
 }
 
 const ofProvider = (

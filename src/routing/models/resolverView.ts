@@ -49,6 +49,7 @@ export interface ResolverView {
 
 export interface Indexes {
   readonly view: ResolverView
+  readonly nodesById: ReadonlyMap<string, NodeView>
   readonly nodesByPrefix: ReadonlyMap<string, NodeView>
   /** Provider id or node id -> model id -> custom model. */
   readonly customOf: ReadonlyMap<string, ReadonlyMap<string, CustomModelView>>
@@ -61,16 +62,15 @@ export interface Indexes {
 }
 
 /** What may be suggested: only what can be asked for now; the whole registry while nothing is connected. */
-const suggestible = (view: ResolverView, nodesByPrefix: ReadonlyMap<string, NodeView>): ReadonlyArray<string> => {
+const suggestible = ({ nodesById, nodesByPrefix, view }: Pick<Indexes, "nodesById" | "nodesByPrefix" | "view">): ReadonlyArray<string> => {
   const ids: Array<string> = [...view.aliases.keys()]
   const active = view.registry.all.filter((row) => view.activeProviders.has(row.id))
   for (const row of active.length > 0 ? active : view.registry.all) {
     if (row.id === SIM_PROVIDER && !view.activeProviders.has(SIM_PROVIDER)) continue
     for (const model of row.models) ids.push(`${row.id}/${model.id}`)
   }
-  const prefixes = new Map([...nodesByPrefix.values()].map((node) => [node.id, node.prefix]))
   for (const custom of view.customModels) {
-    const owner = prefixes.get(custom.provider) ?? custom.provider
+    const owner = nodesById.get(custom.provider)?.prefix ?? custom.provider
     if (nodesByPrefix.has(owner) || view.activeProviders.has(owner)) ids.push(`${owner}/${custom.modelId}`)
   }
   return ids
@@ -78,6 +78,7 @@ const suggestible = (view: ResolverView, nodesByPrefix: ReadonlyMap<string, Node
 
 export const indexView = (view: ResolverView): Indexes => {
   const nodesByPrefix = new Map(view.nodes.map((node) => [node.prefix, node]))
+  const nodesById = new Map(view.nodes.map((node) => [node.id, node]))
   const customOf = new Map<string, Map<string, CustomModelView>>()
   const customByModel = new Map<string, Array<string>>()
   const listedByModel = new Map<string, Array<string>>()
@@ -93,6 +94,6 @@ export const indexView = (view: ResolverView): Indexes => {
   }
   const globs = view.wildcardAliases.map(({ pattern, target }) => ({ matches: compileGlob(pattern), target }))
   let nearMatches: ((id: string) => ReadonlyArray<string>) | null = null
-  const near = (id: string) => (nearMatches ??= makeNearMatches(suggestible(view, nodesByPrefix)))(id)
-  return { view, nodesByPrefix, customOf, customByModel, listedByModel, globs, near }
+  const near = (id: string) => (nearMatches ??= makeNearMatches(suggestible({ view, nodesById, nodesByPrefix })))(id)
+  return { view, nodesById, nodesByPrefix, customOf, customByModel, listedByModel, globs, near }
 }
