@@ -36,6 +36,7 @@ describe("SIGTERM", () => {
     expect(text.trimEnd().endsWith("data: [DONE]")).toBe(true)
     expect(text).not.toContain("\"error\"")
     expect(ended.code).toBe(0)
+    expect(ended.stdout).toContain("stopping: 1 live requests and sockets get up to 21s to end")
     expect(ended.stderr).not.toMatch(/\n\s+at /)
     await expect(fetch(`${served.url}/api/health/ping`)).rejects.toThrow()
   })

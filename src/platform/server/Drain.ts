@@ -1,5 +1,5 @@
 /** The end of a server, bounded at every step: stop listening, wait, interrupt, wait a little, cut. */
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { DirectRoute } from "./Exchange.ts"
@@ -60,6 +60,9 @@ export const makeDrain = Effect.fnUntraced(function*(parts: DrainParts) {
 
   const drain = yield* Effect.cached(Effect.gen(function*() {
     yield* begin
+    if (busy() > 0) {
+      yield* Effect.logInfo(`stopping: ${busy()} live requests and sockets get up to ${Duration.format(Duration.fromInputUnsafe(parts.gracefulShutdownTimeout))} to end`)
+    }
     yield* Effect.timeoutOption(idle, parts.gracefulShutdownTimeout)
     for (const exchange of host.live) exchange.stop(parts.refuse)
     for (const socket of sockets) socket.shutdown()
