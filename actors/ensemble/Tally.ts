@@ -10,7 +10,7 @@ import type { Interceptor } from "#actors/request/ports/Interceptor.ts"
 import type { Usage } from "#actors/request/ports/Face.ts"
 import type { Ledger } from "#actors/request/ports/Ledger.ts"
 import type { RequestSummary, Telemetry } from "#actors/request/ports/Telemetry.ts"
-import type { Services } from "#actors/request/Request.ts"
+import type { Services } from "#actors/request/services.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
 /** How a part's rows are distinguished from the others. */

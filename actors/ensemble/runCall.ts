@@ -3,7 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { Inbound } from "#actors/request/Inbound.ts"
 import type { LiveRequest } from "#actors/request/LiveRequest.ts"
-import { RequestActor, type Services } from "#actors/request/Request.ts"
+import { RequestActor } from "#actors/request/Request.ts"
+import type { Services } from "#actors/request/services.ts"
 
 /** Where the fibers and the live requests of calls are. */
 export interface CallServices {

@@ -22,8 +22,6 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { Outcome } from "#schemas/records/LedgerRow.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 
-export type { AttemptClient, AttemptEnd } from "#actors/request/steps/attemptValues.ts"
-
 /** After the final event the upstream has this long to end its body, ms, so that its socket can be used again. */
 const lingerMs = 1_000
 

@@ -1,5 +1,5 @@
 /** What one request leaves behind: a note of each attempt, the newest row, and how it all ended. */
-import type { AttemptEnd } from "./Attempt.ts"
+import type { AttemptEnd } from "#actors/request/steps/attemptValues.ts"
 import type { AttemptNote, Inbound, SkipNote, RouteNotes } from "./Inbound.ts"
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import * as RequestFacts from "./requestFacts.ts"

@@ -1,5 +1,5 @@
 /** What one request is bound by, read from its plan, its key, the settings and the health of its targets. */
-import type { AttemptEnd } from "./Attempt.ts"
+import type { AttemptEnd } from "#actors/request/steps/attemptValues.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import * as SecondCall from "#actors/request/steps/secondCall.ts"
 import { OwnFailures } from "./OwnFailures.ts"

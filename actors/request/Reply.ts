@@ -1,5 +1,5 @@
 /** The client's side of one request: the head, the answer or the one error, and what is said while nothing comes. */
-import type { AttemptClient, AttemptEnd } from "./Attempt.ts"
+import type { AttemptClient, AttemptEnd } from "#actors/request/steps/attemptValues.ts"
 import type { History } from "./History.ts"
 import type { Inbound, RequestLimits, ResponseFacts, RouteNotes } from "./Inbound.ts"
 import { ClientStream } from "#actors/request/client/ClientStream.ts"

@@ -13,7 +13,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import type { AttemptEnd } from "./Attempt.ts"
+import type { AttemptEnd } from "#actors/request/steps/attemptValues.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import { History } from "./History.ts"
 import type { Inbound } from "./Inbound.ts"
@@ -32,9 +32,6 @@ import * as Readiness from "#actors/request/steps/readiness.ts"
 import * as Transition from "#actors/request/walk/transition.ts"
 import { Try, type TryOwner } from "./Try.ts"
 import type { PublicError } from "#schemas/errors.ts"
-
-export type { Services } from "./services.ts"
-export type { Client, Inbound, RequestLimits, RecoveryOptions, ResponseFacts } from "./Inbound.ts"
 
 const started: RequestState.RequestEvent = { _tag: "Started" }
 

@@ -1,5 +1,5 @@
 /** Stream recovery: the taps of an answer that broke off mid-stream, and of the call that continues it. */
-import type { AttemptEnd } from "./Attempt.ts"
+import type { AttemptEnd } from "#actors/request/steps/attemptValues.ts"
 import type { Dialect, StreamTap, TapOptions } from "#actors/request/ports/Face.ts"
 
 /** Made for requests under STREAM_RECOVERY_MIDSTREAM_ENABLED only. */

@@ -1,9 +1,9 @@
 /**
  * What one try holds: its wait, its place at the target, its start record and its wire call, each given back or settled exactly once.
  */
-import { Attempt, type AttemptEnd } from "./Attempt.ts"
+import { Attempt } from "./Attempt.ts"
 import type { AttemptRow } from "#actors/request/steps/AttemptRow.ts"
-import type { AttemptOptions, AttemptOwner } from "#actors/request/steps/attemptValues.ts"
+import type { AttemptEnd, AttemptOptions, AttemptOwner } from "#actors/request/steps/attemptValues.ts"
 import * as Interceptors from "#actors/request/steps/interceptors.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import type { Body } from "#actors/request/ports/Body.ts"

@@ -1,5 +1,5 @@
 /** What one request leaves behind, as values: what its attempts used, the summary for telemetry. Pure. */
-import type { AttemptEnd } from "./Attempt.ts"
+import type { AttemptEnd } from "#actors/request/steps/attemptValues.ts"
 import type { Inbound } from "./Inbound.ts"
 import type { Accounting } from "#actors/request/ports/Accounting.ts"
 import type { Usage } from "#actors/request/ports/Face.ts"

@@ -1,6 +1,6 @@
 /** What a request actor works with: ports, limits and callbacks. */
 import type * as Cause from "effect/Cause"
-import type { AttemptEnd } from "./Attempt.ts"
+import type { AttemptEnd } from "#actors/request/steps/attemptValues.ts"
 import type { RequestLimits } from "./Inbound.ts"
 import type { Accounting } from "#actors/request/ports/Accounting.ts"
 import type { Credentials } from "#actors/request/ports/Credentials.ts"

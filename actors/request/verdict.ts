@@ -1,5 +1,5 @@
 /** What an attempt says about its upstream's health; nothing when it was ours or the client's doing. Pure. */
-import type { AttemptEnd } from "./Attempt.ts"
+import type { AttemptEnd } from "#actors/request/steps/attemptValues.ts"
 import type { Verdict } from "#actors/request/ports/Resilience.ts"
 import * as RequestFacts from "./requestFacts.ts"
 import * as AccountSignals from "#actors/resilience/AccountSignals.ts"

@@ -2,7 +2,8 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import * as StatusReason from "#schemas/statusReason.ts"
-import { once, Walk, type WalkPolicy } from "#actors/request/walk/Walk.ts"
+import { once, type WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
+import { Walk } from "#actors/request/walk/Walk.ts"
 
 const failed = (status: number, restsMs = 0) => ({ reason: StatusReason.of(status), asked: true, tooLate: false, restsMs })
 const walked = (size: number, policy: Partial<WalkPolicy>, statusOf: (index: number) => number, most = 1000): ReadonlyArray<readonly [number, number]> => {

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import type { AttemptEnd } from "#actors/request/Attempt.ts"
+import type { AttemptEnd } from "#actors/request/steps/attemptValues.ts"
 import * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
 import { verdictOf } from "#actors/request/verdict.ts"
 import * as Errors from "#schemas/errors.ts"

@@ -4,8 +4,10 @@ import * as Effect from "effect/Effect"
 import { describe, expect, it } from "vitest"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { UpstreamHandler } from "#actors/request/ports/Upstream.ts"
-import { type Client, RequestActor, type Services } from "#actors/request/Request.ts"
-import * as Walk from "#actors/request/walk/Walk.ts"
+import { RequestActor } from "#actors/request/Request.ts"
+import type { Client } from "#actors/request/Inbound.ts"
+import type { Services } from "#actors/request/services.ts"
+import { once } from "#actors/request/ports/WalkPolicy.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as ChatCompletions from "#src/wire/chatCompletions/index.ts"
 import * as Formats from "#src/wire/formats.ts"
@@ -75,7 +77,7 @@ const run = async (stream: boolean, broken: "start" | "write" | "end" | "respond
     interceptors: [],
     refusalOf: () => null,
     route: {
-      strategy: "single", combo: null, policy: Walk.once, lastResort: false, succeeded: () => undefined, finished: null, terminal: (error) => error, line: () => ""
+      strategy: "single", combo: null, policy: once, lastResort: false, succeeded: () => undefined, finished: null, terminal: (error) => error, line: () => ""
     },
     bodyFor: () => new Uint8Array(), omittedFor: () => [], dialectFor: () => dialect, headersFor: () => [], promptText: () => "", release: () => undefined,
     responseHeaders: () => [], errorHeaders: () => []

@@ -4,7 +4,7 @@
  * A try is one target's turn. It waits (for its place, its token, its interceptors), then it is called at most once; every
  * try that was called is settled once. A request has one try at a time, two while it is hedged.
  */
-import type { AttemptEnd } from "#actors/request/Attempt.ts"
+import type { AttemptEnd } from "#actors/request/steps/attemptValues.ts"
 import type { Course } from "./Course.ts"
 import type { RecoveryOptions } from "#actors/request/Inbound.ts"
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"

@@ -6,8 +6,6 @@
 import type { WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
 import type * as StatusReason from "#schemas/statusReason.ts"
 
-export { once, type WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
-
 export interface NextTarget {
   readonly index: number
   readonly delayMs: number

@@ -10,7 +10,7 @@ import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import { Course, firstBack } from "./Course.ts"
 import { type CutReason, type End, fresh, type RequestEvent, type Intent, type WalkRules, type State, type RequestTransition, type TryState } from "./RequestState.ts"
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"
-import { notAsked, type NextTarget as WalkStep } from "./Walk.ts"
+import { type NextTarget, notAsked } from "./Walk.ts"
 import type { PublicError } from "#schemas/errors.ts"
 
 type Of<Tag extends RequestEvent["_tag"]> = Extract<RequestEvent, { readonly _tag: Tag }>
@@ -250,10 +250,10 @@ const continues = ({ continuations, partialText }: State, event: Of<"Ended">, { 
   return !(recovery.stopsAtEmpty && continuations > 0 && event.partialText === partialText)
 }
 
-const again = ({ index }: TryState): WalkStep => ({ index, delayMs: 0, repeats: true })
+const again = ({ index }: TryState): NextTarget => ({ index, delayMs: 0, repeats: true })
 
 interface Following {
-  readonly step: WalkStep
+  readonly step: NextTarget
   /** The request waits for the end of that target's rest. */
   readonly rests: boolean
 }
@@ -275,18 +275,18 @@ const afterFailure = (state: State, course: Course, one: TryState, end: End, now
 }
 
 /** All targets rest because their upstreams said so: asks the first one that is back, if the settings allow the wait. */
-const afterRest = ({ rounds }: State, now: number, rules: WalkRules): WalkStep | null => {
+const afterRest = ({ rounds }: State, now: number, rules: WalkRules): NextTarget | null => {
   if (!rules.mayQueue || rules.isCombo) return null
   const first = firstBack(rules, now)
   return first === null || !rules.mayWaitFor(first.index, first.unavailable, rounds) ? null : { index: first.index, delayMs: 0, repeats: false }
 }
 
 /** A step whose delay would outlast the deadline is dropped. */
-const inTime = (next: WalkStep | null, now: number, { deadline }: WalkRules): WalkStep | null =>
+const inTime = (next: NextTarget | null, now: number, { deadline }: WalkRules): NextTarget | null =>
   next === null || now + next.delayMs >= deadline ? null : next
 
 /** Continues with the next step; `from`: the target that was called before. */
-const proceed = (state: State, { delayMs, index, repeats }: WalkStep, from: number, rules: WalkRules, intents: Intents): RequestTransition => {
+const proceed = (state: State, { delayMs, index, repeats }: NextTarget, from: number, rules: WalkRules, intents: Intents): RequestTransition => {
   if (state.hedgeArmed) intents.push(disarm)
   const next = { index, insists: repeats }
   if (delayMs === 0) return enter(state, next, index === from && index !== state.restsAt, rules, intents)

@@ -1,5 +1,5 @@
 /** The gateway's own response headers, as flat name, value lists. */
-import type { ResponseFacts } from "#actors/request/Request.ts"
+import type { ResponseFacts } from "#actors/request/Inbound.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
 import { version } from "#schemas/version.ts"

@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"
 import * as RequestState from "#actors/request/walk/RequestState.ts"
 import * as Transition from "#actors/request/walk/transition.ts"
-import { once } from "#actors/request/walk/Walk.ts"
+import { once } from "#actors/request/ports/WalkPolicy.ts"
 import * as Errors from "#schemas/errors.ts"
 
 const upTo = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 0, maximum }))

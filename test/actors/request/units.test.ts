@@ -1,6 +1,6 @@
 /** What an attempt used beside tokens: reported, expected, or nothing. */
 import { assert, describe, it } from "@effect/vitest"
-import type { AttemptEnd } from "#actors/request/Attempt.ts"
+import type { AttemptEnd } from "#actors/request/steps/attemptValues.ts"
 import * as RequestFacts from "#actors/request/requestFacts.ts"
 import * as Units from "#schemas/records/Units.ts"
 

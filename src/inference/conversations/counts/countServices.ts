@@ -1,6 +1,6 @@
 /** The services of the request actor of a token count: one call, and when that fails the client is given an estimate, not the error. */
 import type { Verdict } from "#actors/request/ports/Resilience.ts"
-import type { Services } from "#actors/request/Request.ts"
+import type { Services } from "#actors/request/services.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 
 /** A count that takes longer than this is estimated, ms. */

@@ -1,7 +1,7 @@
 /** What an operator sets for the lane when the gateway starts. */
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
-import type { RequestLimits } from "#actors/request/Request.ts"
+import type { RequestLimits } from "#actors/request/Inbound.ts"
 import type { Values } from "#src/platform/configuration/Settings.ts"
 
 export class LaneOptions extends Context.Service<LaneOptions, {
