@@ -1,8 +1,8 @@
 /**
  * One attempt: one wire call to one target, from its start record to the moment it is decided.
  *
- * A plain callback machine, because a stream's chunks must cost nothing but a tap and a write. The request actor holds it in
- * one `Effect.callback`; the machine calls `ended` exactly once and never again touches the client after it.
+ * A plain callback machine, because a stream's chunks must cost nothing but a tap and a write. A try of the request actor holds it
+ * (`Try.ts`); the machine calls `ended` exactly once and never again touches the client after it.
  */
 import type { AttemptOptions, AttemptOwner } from "#actors/request/steps/attemptValues.ts"
 import * as HeldStream from "#actors/request/HeldStream.ts"

@@ -1,6 +1,6 @@
 /**
  * Which target of a plan comes next: pure bookkeeping of one request's walk over its ordered targets. It knows no time and
- * no budget; the request actor asks it after each failure and keeps the one attempt and deadline budget.
+ * no budget: `Course.ts` asks it after each failure, and `transition.ts` keeps the one budget of attempts and time.
  */
 
 import type { WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
@@ -31,7 +31,7 @@ export const notAsked: Failed = { reason: "none", asked: false, tooLate: false, 
 const infrastructure: ReadonlySet<StatusReason.StatusReason> = new Set(["bad-gateway", "unavailable", "gateway-timeout"])
 const mayPass: ReadonlySet<StatusReason.StatusReason> = new Set([...infrastructure, "request-timeout", "rate-limit", "failed"])
 /** Longest rest of a target that the walk waits for before it takes the next one, ms. */
-const longestWait = 5_000
+const longestWaitMs = 5_000
 
 export class Walk {
   private readonly size: number
@@ -78,7 +78,7 @@ export class Walk {
     if (repeats) this.repeatable.push(index)
     const next = this.pending.shift()
     if (next !== undefined) {
-      return { index: next, delayMs: infrastructure.has(failed.reason) && failed.restsMs <= longestWait ? fallbackDelayMs : 0, repeats: this.repeats }
+      return { index: next, delayMs: infrastructure.has(failed.reason) && failed.restsMs <= longestWaitMs ? fallbackDelayMs : 0, repeats: this.repeats }
     }
     if (this.repeatable.length > 0) {
       for (const one of this.repeatable) this.retries.set(one, (this.retries.get(one) ?? 0) + 1)
