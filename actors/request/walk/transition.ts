@@ -25,7 +25,7 @@ export const step = (state: State, event: RequestEvent, now: number, rules: Walk
 const anyStep = (state: State, event: RequestEvent, now: number, rules: WalkRules): RequestTransition => {
   switch (event._tag) {
     case "Started":
-      return state.over ? [state, none] : enter(state, { index: 0, insists: false }, false, rules, [])
+      return state.over ? [state, none] : enter(state, firstTry, rules, [])
     case "Ready":
       return ready(state, event)
     case "Ended":
@@ -41,7 +41,7 @@ const anyStep = (state: State, event: RequestEvent, now: number, rules: WalkRule
     case "Refused":
       return refused(state, event, now, rules)
     case "DelayOver":
-      return state.delayed === null ? [state, none] : enter({ ...state, delayed: null }, state.delayed, false, rules, [])
+      return state.delayed === null ? [state, none] : enter({ ...state, delayed: null }, { ...state.delayed, repeated: false }, rules, [])
     case "HedgeDue":
       return state.hedgeArmed ? join({ ...state, hedgeArmed: false }, now, rules, []) : [state, none]
     case "ClientLeft":
@@ -57,7 +57,12 @@ const anyStep = (state: State, event: RequestEvent, now: number, rules: WalkRule
 
 // ---- tries ----------------------------------------------------------------------------------------------------------------------
 
-const tryOf = (state: State, index: number, repeated: boolean, insists: boolean): TryState =>
+/** Which target comes next, and how: `TryState` says what the members mean. */
+type NextTry = Pick<TryState, "index" | "insists" | "repeated">
+
+const firstTry: NextTry = { index: 0, insists: false, repeated: false }
+
+const tryOf = (state: State, { index, insists, repeated }: NextTry): TryState =>
   ({ id: state.tries, index, repeated, insists, called: false, speaks: false, blocked: null })
 
 const prepare = ({ id, index, insists, repeated }: TryState, rules: WalkRules): Intent =>
@@ -84,9 +89,9 @@ const without = (state: State, one: TryState): State => state.primary === one
   : state.hedge === one ? { ...state, hedge: null } : { ...state, losing: null }
 
 /** The next target is called, as the primary try; `intents`: what comes before. */
-const enter = (state: State, { index, insists }: { readonly index: number; readonly insists: boolean }, repeated: boolean, rules: WalkRules, intents: Intents): RequestTransition => {
-  const primary = tryOf(state, index, repeated, insists)
-  const { hedgeDelayMs } = rules.policyOf(index)
+const enter = (state: State, next: NextTry, rules: WalkRules, intents: Intents): RequestTransition => {
+  const primary = tryOf(state, next)
+  const { hedgeDelayMs } = rules.policyOf(next.index)
   const hedgeArmed = hedgeDelayMs !== null && state.continuations === 0
   if (hedgeArmed) intents.push({ _tag: "ArmHedge", ms: hedgeDelayMs })
   intents.push(prepare(primary, rules))
@@ -102,7 +107,7 @@ const join = (state: State, now: number, rules: WalkRules, intents: Intents): Re
   const course = new Course(rules, state.course)
   const next = course.beside(now)
   if (next === null) return [{ ...state, course }, intents]
-  const hedge = tryOf(state, next.index, false, next.repeats)
+  const hedge = tryOf(state, { index: next.index, insists: next.repeats, repeated: false })
   intents.push(prepare(hedge, rules))
   return [{ ...state, course, hedge, tries: state.tries + 1 }, intents]
 }
@@ -288,10 +293,9 @@ const inTime = (next: NextTarget | null, now: number, { deadline }: WalkRules): 
 /** Continues with the next step; `from`: the target that was called before. */
 const proceed = (state: State, { delayMs, index, repeats }: NextTarget, from: number, rules: WalkRules, intents: Intents): RequestTransition => {
   if (state.hedgeArmed) intents.push(disarm)
-  const next = { index, insists: repeats }
-  if (delayMs === 0) return enter(state, next, index === from && index !== state.restsAt, rules, intents)
+  if (delayMs === 0) return enter(state, { index, insists: repeats, repeated: index === from && index !== state.restsAt }, rules, intents)
   intents.push({ _tag: "Delay", ms: delayMs })
-  return [{ ...state, hedgeArmed: false, delayed: next }, intents]
+  return [{ ...state, hedgeArmed: false, delayed: { index, insists: repeats } }, intents]
 }
 
 // ---- the end of the request -----------------------------------------------------------------------------------------------------
@@ -361,7 +365,7 @@ const plainStep = (state: State, event: RequestEvent, rules: WalkRules): Request
   }
 }
 
-const only = tryOf(fresh, 0, false, false)
+const only = tryOf(fresh, firstTry)
 const answer: End = { outcome: "completed", error: null, retryable: false, repeatable: false, rejected: false, committed: false, phase: null, upstreamStatus: 200 }
 
 const started: RequestTransition = [{ ...fresh, primary: only, tries: 1 }, [{ _tag: "Prepare", id: only.id, index: only.index, passesGuesses: false }]]
