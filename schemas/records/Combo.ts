@@ -148,6 +148,19 @@ export const ComboConfig = Schema.Struct({
 }).annotate({ identifier: "ComboConfig" })
 export interface ComboConfig extends Schema.Schema.Type<typeof ComboConfig> {}
 
+/** What a provider may have of its own under every combo: settings that concern one target at a time. */
+export const TargetConfig = ComboConfig.mapFields(({
+  concurrencyPerModel, failoverBeforeRetry, fallbackDelayMs, hedgeDelayMs, hedging, maxRetries, queueDepth, queueTimeoutMs, responseValidation,
+  retryDelayMs, targetTimeoutMs, zeroLatencyOptimizationsEnabled
+}) => ({
+  maxRetries, retryDelayMs, fallbackDelayMs, targetTimeoutMs, concurrencyPerModel, queueTimeoutMs, queueDepth, failoverBeforeRetry,
+  zeroLatencyOptimizationsEnabled, hedging, hedgeDelayMs, responseValidation
+})).annotate({
+  identifier: "ComboTargetConfig",
+  messageUnexpectedKey: "Unknown field, or one of a combo as a whole: set it in comboDefaults or in the config of a combo"
+})
+export interface TargetConfig extends Schema.Schema.Type<typeof TargetConfig> {}
+
 /** One combo as stored. Times are ISO 8601 strings. */
 export const Combo = Schema.Struct({
   id: Schema.String,

@@ -140,7 +140,11 @@ describe("a fusion combo", () => {
 
   it("a judge that leads nowhere is told before anything is spent", async () => {
     const [a, b] = [await combos.place(), await combos.place()]
-    const reply = await lab.chat({ model: await combos.combo("fusion", modelsOf(a, b), { config: { judgeModel: "nobody/knows-it" } }) })
+    // A judge that never led anywhere is refused when its combo is written; this one is deleted later.
+    const gone = await lab.gateway.operator.createNode({ prefix: "nobody", baseUrl: `${lab.sim.url}/v1` })
+    const model = await combos.combo("fusion", modelsOf(a, b), { config: { judgeModel: "nobody/knows-it" } })
+    await lab.gateway.operator.call("DELETE", `/api/provider-nodes/${gone}`)
+    const reply = await lab.chat({ model })
     expect(reply.status).toBeGreaterThanOrEqual(400)
     expect(reply.status).toBeLessThan(500)
     expect(errorIn(reply)["message"]).toContain("nobody/knows-it")

@@ -6,7 +6,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
 import { clearable, integer, listOf, Success, text } from "#schemas/api/fields.ts"
 import { Explanation, Format } from "#schemas/api/Explanation.ts"
-import { Combo, ComboConfig, ComboMapping, Strategy, StrategyName } from "#schemas/records/Combo.ts"
+import { Combo, ComboConfig, ComboMapping, Strategy, StrategyName, TargetConfig } from "#schemas/records/Combo.ts"
 import { Mode } from "#schemas/words/Compression.ts"
 import { Owner } from "#schemas/FileOwned.ts"
 
@@ -165,11 +165,11 @@ export interface BackTest extends Schema.Schema.Type<typeof BackTest> {}
 /** Null takes a layer away; a given one replaces it. */
 const Defaults = Schema.Struct({
   comboDefaults: clearable(ComboConfig),
-  providerOverrides: clearable(Schema.Record(Schema.String, ComboConfig))
+  providerOverrides: clearable(Schema.Record(Schema.String, TargetConfig))
 })
 export interface Defaults extends Schema.Schema.Type<typeof Defaults> {}
 
-const DefaultsView = Schema.Struct({ comboDefaults: ComboConfig, providerOverrides: Schema.Record(Schema.String, ComboConfig) })
+const DefaultsView = Schema.Struct({ comboDefaults: ComboConfig, providerOverrides: Schema.Record(Schema.String, TargetConfig) })
 
 const id = { id: Schema.String }
 const path = "/api/combos"

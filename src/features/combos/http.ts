@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { ComboMetrics } from "#src/inference/ports/ComboMetrics.ts"
-import { Configuration, shownKeys } from "#actors/ports/Configuration.ts"
+import { Configuration } from "#actors/ports/Configuration.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import * as Acting from "./acting.ts"
 import { type Defaults, CombosGroup } from "./api.ts"
@@ -13,10 +13,10 @@ import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { ComboTests } from "./ComboTests.ts"
 import * as Drafts from "./Drafts.ts"
+import * as ComboLayers from "./ports/comboLayers.ts"
 import { StoredCombos } from "./StoredCombos.ts"
 import { channelIds, channelOf } from "#src/routing/auto/channel.ts"
 import { catalogView } from "#src/routing/models/catalogView.ts"
-import { readLayer } from "#src/routing/combos/config.ts"
 import { managementCatalog } from "#src/routing/models/modelCatalog.ts"
 import * as Surface from "#src/management/Surface.ts"
 
@@ -61,25 +61,19 @@ export const layer = HttpApiBuilder.group(Surface.make(CombosGroup), "combos", E
     })
   })
 
-  const layers = () => {
-    const overrides = setting("providerOverrides")
-    return {
-      comboDefaults: readLayer(setting("comboDefaults")),
-      providerOverrides: typeof overrides === "object" && overrides !== null && !Array.isArray(overrides)
-        ? shownKeys(configuration.current(), Object.fromEntries(Object.entries(overrides).map(([provider, layer]) => [provider, readLayer(layer)])))
-        : {}
-    }
-  }
+  const layers = () => ComboLayers.shown(configuration.current())
 
   const changeDefaults = Effect.fn("Combos.changeDefaults")(function*(input: Defaults) {
     const entries = Object.entries(input)
     if (entries.length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
     yield* refuseInert(Acting.layers, input)
-    yield* configuration.commit(Effect.forEach(
-      entries,
-      ([name, value]) => value === null ? documents.remove("setting", name) : documents.put("setting", name, value),
-      { discard: true }
-    ))
+    yield* configuration.commit(Effect.gen(function*() {
+      const issues = ComboLayers.issuesOf(configuration.current(), input)
+      if (issues.length > 0) return yield* Effect.fail(Refusal.invalidFields(issues))
+      yield* Effect.forEach(entries, ([name, value]) =>
+        value === null ? documents.remove("setting", name)
+          : documents.put("setting", name, name === "providerOverrides" ? ComboLayers.stored(configuration.current(), input.providerOverrides ?? {}) : value), { discard: true })
+    }))
     yield* audit.note({ action: "settings.updated", resourceType: "settings", details: { changed: entries.map(([name]) => name) } })
     return layers()
   })

@@ -7,6 +7,7 @@ import { builtin } from "#src/providers/Registry.ts"
 import { modelIdOf } from "#src/routing/combos/expand.ts"
 import { resolverView } from "#src/routing/plan.ts"
 import { resolveModel, SIM_PROVIDER } from "#src/routing/models/resolveModel.ts"
+import * as ConfigWords from "./ports/configWords.ts"
 
 /** Any id of a known provider or node is a model; a bare id must be a known model or an alias. The simulator need not be offered now. */
 const modelIssue = (step: ModelStep, snapshot: Snapshot, resolve: (id: string) => ReturnType<typeof resolveModel>): string | null => {
@@ -38,5 +39,5 @@ export const issuesOf = (next: Combo, previous: Combo | null, snapshot: Snapshot
       issues.push({ field: `allowedProviders.${index}`, message: unknownProvider(provider) })
     }
   }
-  return issues
+  return [...issues, ...ConfigWords.ofCombo(next, previous, snapshot)]
 }

@@ -6,7 +6,7 @@ import { Access, reads, writes } from "#schemas/api/Access.ts"
 import * as Issuer from "#schemas/api/issuer.ts"
 import * as Origins from "#schemas/api/origins.ts"
 import { Document, integer, listOf, text } from "#schemas/api/fields.ts"
-import { ComboConfig } from "#schemas/records/Combo.ts"
+import { ComboConfig, TargetConfig } from "#schemas/records/Combo.ts"
 import { CustomAgents } from "#schemas/agents/CustomAgent.ts"
 import { ModelLockoutChange } from "#schemas/records/ResilienceSettings.ts"
 import { PASSWORD_MAXIMUM, PASSWORD_MINIMUM } from "#schemas/passwordLength.ts"
@@ -65,7 +65,7 @@ export const SettingsInput = Schema.Struct({
   maxBodySizeMb: opt(integer(1, 512)),
   comboConfigMode: opt(Schema.Literals(comboModes)),
   comboDefaults: opt(ComboConfig),
-  providerOverrides: opt(Schema.Record(Schema.String, ComboConfig)),
+  providerOverrides: opt(Schema.Record(Schema.String, TargetConfig)),
   comboAutoPromoteEnabled: flag,
   sessionAffinityTtlMs: opt(integer(0, 86_400_000)),
   responsesPreviousResponseIdMode: opt(Schema.NullOr(Schema.Literals(["auto", "keep", "strip"]))),

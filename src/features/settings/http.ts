@@ -84,9 +84,9 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
     const passwordChange = newPassword === undefined ? null : yield* gate.replace({ next: newPassword, current: currentPassword, keepTokens })
     if (entries.length > 0) {
       yield* configuration.commit(Effect.gen(function*() {
-        const strangers = GeneralSettings.strangersIn(configuration.current(), settings.blockedProviders ?? [])
+        const issuesInside = GeneralSettings.issuesIn(configuration.current(), settings)
         const before = configuration.current().settings
-        const issues = [...strangers, ...SingleSignOn.issuesOf(before, new Map([...before, ...entries]), entries.map(([name]) => name), flags.isOn(SingleSignOn.FLAG))]
+        const issues = [...issuesInside, ...SingleSignOn.issuesOf(before, new Map([...before, ...entries]), entries.map(([name]) => name), flags.isOn(SingleSignOn.FLAG))]
         if (issues.length > 0) return yield* Effect.fail(Refusal.invalidFields(issues))
         const beside = GeneralSettings.beside(configuration.current(), entries.map(([name]) => name))
         yield* Effect.forEach([...entries, ...beside], ([name, value]) => Effect.suspend(() => store(name, GeneralSettings.whole(configuration.current(), name, value))), { discard: true })

@@ -30,6 +30,9 @@ const modes: Readonly<Record<string, Pack>> = {
   fast: "ship-fast", balanced: "default", quality: "quality-first", cheap: "cost-saver", reliable: "reliability-first", offline: "offline-friendly"
 }
 
+/** Every name that `modePack` may have. */
+export const modeNames: ReadonlyArray<string> = [...packNames, ...Object.keys(modes)]
+
 /** The pack of a mode or of its own name, without regard to case and outer blanks; null when there is none. */
 export const packOf = (name: string): Pack | null => {
   const plain = name.trim().toLowerCase()

@@ -13,8 +13,12 @@ const names: Readonly<Record<string, RouterName>> = {
   "sla-aware": "sla", "sla": "sla", "lkgp": "lkgp"
 }
 
+/** Every name that `routerStrategy` may have. */
+export const routerNames: ReadonlyArray<string> = Object.keys(names)
+export const isRouter = (name: string): boolean => Object.hasOwn(names, name)
+
 /** Unknown names are `rules`. */
-export const routerOf = (name: string | undefined): RouterName => name !== undefined && Object.hasOwn(names, name) ? names[name] as RouterName : "rules"
+export const routerOf = (name: string | undefined): RouterName => name !== undefined && isRouter(name) ? names[name] as RouterName : "rules"
 
 /** More than half of the breakers (one per provider) are open. */
 export const isIncident = (candidates: ReadonlyArray<Candidate>, moment: Moment): boolean => {

@@ -1,5 +1,6 @@
 /** Which fields of a combo's `config` act, and of the layers under it. */
 import { actIn, actsIn, type Rows } from "#schemas/acting/row.ts"
+import { TargetConfig } from "#schemas/records/Combo.ts"
 import * as ActingTable from "#src/management/acting/ActingTable.ts"
 
 export const comboConfig: Rows = {
@@ -39,5 +40,8 @@ export const comboConfig: Rows = {
   ...actIn("actors/ensemble/strategies.ts", "debateTuning.debateRounds", "debateTuning.consensusThreshold")
 }
 
+/** A provider's own settings act at each of its targets. */
+const targetConfig: Rows = Object.fromEntries(Object.entries(comboConfig).filter(([name]) => Object.hasOwn(TargetConfig.fields, name.split(".", 1)[0] ?? "")))
+
 /** The layers under every combo: settings `comboDefaults` and `providerOverrides`. */
-export const comboLayers: Rows = { ...ActingTable.below("comboDefaults", comboConfig), ...ActingTable.below("providerOverrides.*", comboConfig) }
+export const comboLayers: Rows = { ...ActingTable.below("comboDefaults", comboConfig), ...ActingTable.below("providerOverrides.*", targetConfig) }

@@ -3,6 +3,8 @@ import type * as Schema from "effect/Schema"
 import { blockedProviders, shownKeys, shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import type * as Refusal from "#schemas/api/Refusal.ts"
 import * as Acting from "#src/features/settings/acting.ts"
+import type { TargetConfig } from "#schemas/records/Combo.ts"
+import * as ComboLayers from "#src/features/combos/ports/comboLayers.ts"
 import { secretSettings, SettingsInput } from "#src/features/settings/api.ts"
 import * as OlderNames from "#src/features/resilience/ports/olderNames.ts"
 import * as ResilienceSettings from "#src/features/resilience/ports/resilienceSettings.ts"
@@ -21,7 +23,7 @@ export const securitySettings: ReadonlySet<string> = new Set([
 export const isRecord = (value: Schema.Json | undefined): value is Record<string, Schema.Json> => typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** Where settings have providers as keys. */
-const byProvider = [["providerOverrides"], [ResilienceSettings.settingKey, "providerQuotaOverrides"], [ResilienceSettings.settingKey, "quotaPreflight", "providerWindowDefaults"], [ResilienceSettings.limitsKey, "perProvider"]] as const
+const byProvider = [[ResilienceSettings.settingKey, "providerQuotaOverrides"], [ResilienceSettings.settingKey, "quotaPreflight", "providerWindowDefaults"], [ResilienceSettings.limitsKey, "perProvider"]] as const
 
 /** What is stored, with the names of providers in place of their ids. */
 export const named = (snapshot: Snapshot): Record<string, Schema.Json> => {
@@ -33,18 +35,24 @@ export const named = (snapshot: Snapshot): Record<string, Schema.Json> => {
     return member === undefined ? value : { ...value, [name]: member }
   }
   const shown = byProvider.reduce((stored, path) => at(stored, path) as Record<string, Schema.Json>, Object.fromEntries(snapshot.settings) as Record<string, Schema.Json>)
-  return shown["blockedProviders"] === undefined ? shown : { ...shown, blockedProviders: Array.from(blockedProviders(snapshot), (id) => shownProvider(snapshot, id)) }
+  return {
+    ...shown,
+    ...(shown["blockedProviders"] === undefined ? {} : { blockedProviders: Array.from(blockedProviders(snapshot), (id) => shownProvider(snapshot, id)) }),
+    ...(shown["providerOverrides"] === undefined ? {} : { providerOverrides: ComboLayers.shown(snapshot).providerOverrides as Schema.Json })
+  }
 }
 
-/** Names of an operator's list that no provider has; one that is gone may stay in it. */
-export const strangersIn = (snapshot: Snapshot, names: ReadonlyArray<string>): ReadonlyArray<Refusal.FieldIssue> => {
+/** What of a change is refused: names that name nothing. A name that is gone may stay. */
+export const issuesIn = (snapshot: Snapshot, settings: SettingsInput): ReadonlyArray<Refusal.FieldIssue> => {
   const stored = blockedProviders(snapshot)
-  return names.flatMap((name, index) =>
+  const blocked = (settings.blockedProviders ?? []).flatMap((name, index) =>
     knownProvider(snapshot, name) === null && !stored.has(name) ? [{ field: `blockedProviders.${index}`, message: unknownProvider(name) }] : [])
+  return [...blocked, ...ComboLayers.issuesOf(snapshot, settings)]
 }
 
 /** As it is stored: providers by id; members of the lockout's rules that are not given stay as they are. */
 export const whole = (snapshot: Snapshot, name: string, value: Schema.Json): Schema.Json => {
+  if (name === "providerOverrides" && isRecord(value)) return ComboLayers.stored(snapshot, value as Readonly<Record<string, TargetConfig>>) as Schema.Json
   if (name === "blockedProviders" && Array.isArray(value)) return [...new Set(value.map((one) => knownProvider(snapshot, String(one)) ?? one))]
   const standing = snapshot.settings.get(name) as Schema.Json | undefined
   return name === "modelLockout" && isRecord(value) && isRecord(standing) ? { ...standing, ...value } : value

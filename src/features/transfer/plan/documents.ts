@@ -30,7 +30,9 @@ const chains = (draft: Draft, given: ReadonlyArray<FallbackChains.ChainInput>): 
 }
 
 export const settings = (draft: Draft, given: NonNullable<Document["settings"]>): void => {
-  if (draft.refused("settings", [...GeneralSettings.inertOf(given), ...GeneralSettings.strangersIn(draft.after, given.blockedProviders ?? [])])) return
+  // What comboDefaults names may be a combo of the document, which comes later.
+  const { comboDefaults: _later, ...named } = given
+  if (draft.refused("settings", [...GeneralSettings.inertOf(given), ...GeneralSettings.issuesIn(draft.after, named)])) return
   const { settings: before } = draft.before
   const after = new Map(before)
   const { fallbackChains, ...others } = given
