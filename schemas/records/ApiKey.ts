@@ -11,6 +11,13 @@ export const AccessSchedule = Schema.Struct({
   tz: Schema.String
 })
 
+/** What `allowedEndpoints` of a key may name; the format that a client speaks is no endpoint of its own. */
+export const endpointNames = [
+  "a2a", "audio", "batches", "chat", "classify", "embeddings", "files", "images", "management", "mcp", "models", "moderations", "music", "ocr",
+  "registered-keys", "rerank", "search", "segment", "videos", "web-fetch"
+] as const
+export type EndpointName = typeof endpointNames[number]
+
 /** What an operator may set on a key; every field has a default, so the object is always whole. */
 export const ApiKeyPolicy = Schema.Struct({
   modelAccessMode: Schema.Literals(["all", "restricted"]),

@@ -1,7 +1,8 @@
 /** Which guardrails a request is read without: those that its key names, and those that the client names where it may. Pure. */
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import * as GuardrailName from "#schemas/api/GuardrailName.ts"
 import * as Json from "#src/wire/json/json.ts"
-import { isName, type Name } from "./rules.ts"
+import type { Name } from "./rules.ts"
 
 /** What a request says of it. */
 export interface Request {
@@ -12,16 +13,12 @@ export interface Request {
 
 const field = "disabledGuardrails"
 
-/** `PII Masker`, `piiMasker` and `pii_masker` are one name. */
-export const normalized = (name: string): string =>
-  name.trim().replace(/([a-z0-9])([A-Z])/g, "$1-$2").replace(/[\s_]+/g, "-").toLowerCase()
-
 /** Names of guardrails in a list, or in a text with commas. */
 export const namesIn = (said: unknown): ReadonlyArray<Name> => {
   const names: ReadonlyArray<unknown> = typeof said === "string" ? said.split(",") : Array.isArray(said) ? said : []
   return names.flatMap((name) => {
-    const known = typeof name === "string" ? normalized(name) : ""
-    return isName(known) ? [known] : []
+    const known = typeof name === "string" ? GuardrailName.normalized(name) : ""
+    return GuardrailName.isGuardrail(known) ? [known] : []
   })
 }
 

@@ -1,10 +1,11 @@
 /** The guardrails: their names, what an operator has switched on of them, and what each says of a text. Pure. */
+import type * as GuardrailName from "#schemas/api/GuardrailName.ts"
 import * as Credentials from "./detection/credentials.ts"
 import { type Finding, masked, ordered } from "./detection/findings.ts"
 import * as Injection from "./detection/injection.ts"
 import * as PersonalData from "./detection/personalData.ts"
 
-export type Name = "pii-masker" | "prompt-injection" | "credential-masker"
+export type Name = GuardrailName.GuardrailName
 
 /** Lower numbers run first; each one reads what those before it have left of the text. */
 export const guardrails: ReadonlyArray<{ readonly name: Name; readonly priority: number }> = [
@@ -13,7 +14,6 @@ export const guardrails: ReadonlyArray<{ readonly name: Name; readonly priority:
   { name: "credential-masker", priority: 95 }
 ]
 
-export const isName = (name: string): name is Name => guardrails.some((guardrail) => guardrail.name === name)
 
 /** What a guardrail does with what it finds; `warn` counts and logs it. */
 export type Mode = "off" | "warn" | "block" | "redact"

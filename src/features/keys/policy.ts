@@ -4,7 +4,8 @@ import type { PolicyInput } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { FieldIssue } from "#schemas/api/Refusal.ts"
 import { leaseScope } from "#schemas/protocols/Lease.ts"
-import type { ApiKeyPolicy } from "#schemas/records/ApiKey.ts"
+import { type ApiKeyPolicy, endpointNames } from "#schemas/records/ApiKey.ts"
+import * as GuardrailName from "#schemas/api/GuardrailName.ts"
 import * as IpRange from "#actors/keys/ipRange.ts"
 
 /** Every key may read its own usage unless the operator takes that away. */
@@ -45,13 +46,24 @@ const issuesOf = (policy: ApiKeyPolicy): ReadonlyArray<FieldIssue> => {
   return issues
 }
 
+/** Words that name nothing, where all words are known; one that stood there before may stay. */
+const strangersIn = (input: PolicyInput, current: ApiKeyPolicy): ReadonlyArray<FieldIssue> => {
+  const known: ReadonlySet<string> = new Set(endpointNames)
+  const among = (field: "allowedEndpoints" | "disabledGuardrails", isKnown: (name: string) => boolean, names: ReadonlyArray<string>) =>
+    (input[field] ?? []).flatMap((name, index) => isKnown(name) || current[field].includes(name) ? [] : [{ field: `${field}.${index}`, message: `Expected one of ${names.join(", ")}` }])
+  return [
+    ...among("allowedEndpoints", (name) => known.has(name), endpointNames),
+    ...among("disabledGuardrails", (name) => GuardrailName.isGuardrail(GuardrailName.normalized(name)), GuardrailName.GuardrailName.literals)
+  ]
+}
+
 /** The policy after the change, or which fields stand in the way. */
 export const apply = (current: ApiKeyPolicy, input: PolicyInput): ApiKeyPolicy | Refusal.Refusal => {
   if (typeof input.expiresAt === "string" && Number.isNaN(Date.parse(input.expiresAt))) {
     return Refusal.invalidField("expiresAt", "Expected an ISO 8601 time")
   }
   const policy: ApiKeyPolicy = { ...current, ...normalized(input), ...impliedModes(input) }
-  const issues = issuesOf(policy)
+  const issues = [...issuesOf(policy), ...strangersIn(input, current)]
   if (issues.length === 0) return policy
   return lacksConnections(policy)
     ? Refusal.badRequest(`Scope ${leaseScope} needs a non-empty allowedConnections list`, {

@@ -9,7 +9,7 @@ import { Keys } from "#actors/ports/Keys.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import * as KeyPolicy from "#actors/keys/keyPolicy.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { ApiKey, EndpointName } from "#schemas/records/ApiKey.ts"
 import { type CallFacts, ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
@@ -34,7 +34,7 @@ export const baseOf = (request: HttpServerRequest.HttpServerRequest): string =>
 const bearerOf = (header: string | undefined): string | null => header === undefined ? null : /^bearer +(\S{1,1024}) *$/i.exec(header)?.[1] ?? null
 
 /** What the policy of a key, or of its issuer, says against a call now. */
-const refusalOf = (key: ApiKey, endpoint: string, remoteAddress: string, now: number): PublicError | null =>
+const refusalOf = (key: ApiKey, endpoint: EndpointName, remoteAddress: string, now: number): PublicError | null =>
   KeyPolicy.admit(key, endpoint, { remoteAddress }, now) ??
     (key.issuerId === null ? null : KeyPolicy.admitIssued({ key: key.issuer ?? null, isLimited: false }, endpoint, { remoteAddress }, now))
 

@@ -8,7 +8,7 @@ import * as KeyReads from "#src/inference/lane/services/KeyReads.ts"
 import { SearchStatistics } from "./statistics/SearchStatistics.ts"
 import * as Views from "./views.ts"
 
-const category = "search"
+const category = "search" as const
 const noun = "The statistics of searches"
 
 export const endpoints = [

@@ -11,7 +11,7 @@ import { sessionsOf } from "./ports/clientSessions.ts"
 const hourMs = 3_600_000
 /** Newest attempts of the key that sessions are read from. */
 const rowsMax = 10_000
-const category = "models"
+const category = "models" as const
 
 const endpoint = Endpoint.make("GET", "/v1/me/sessions", category)
 export const endpoints: ReadonlyArray<Endpoint.Endpoint> = [endpoint]

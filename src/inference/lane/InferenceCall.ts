@@ -12,7 +12,7 @@ import type { StoreError } from "#actors/ports/StoreError.ts"
 import type { RequestTags } from "./gatewayHeaders.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
-import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { ApiKey, EndpointName } from "#schemas/records/ApiKey.ts"
 import type { Addresses } from "#src/platform/gate/addresses.ts"
 import type { Pages } from "#src/platform/gate/pages.ts"
 import type { ActsAs } from "#src/platform/server/Exchange.ts"
@@ -88,7 +88,7 @@ const invalidKey = () => Errors.make("invalid_api_key", "The API key is not vali
 export type Decision = ApiKey | null | PublicError
 
 /** Calls `done` with the decision; at once unless the key, or whatever changed, must be looked up. */
-export const admit = (head: CallHead, endpoint: string, services: AdmissionServices, done: (decision: Decision) => void): void => {
+export const admit = (head: CallHead, endpoint: EndpointName, services: AdmissionServices, done: (decision: Decision) => void): void => {
   const decision = decideNow(head, endpoint, services)
   if (decision !== undefined) done(decision)
   // This process stood still: a key, a flag or a route may have changed meanwhile.
@@ -97,7 +97,7 @@ export const admit = (head: CallHead, endpoint: string, services: AdmissionServi
 }
 
 /** The decision where nothing has to be looked up, as for most requests; else undefined. */
-export const decideNow = (head: CallHead, endpoint: string, services: AdmissionServices): Decision | undefined => {
+export const decideNow = (head: CallHead, endpoint: EndpointName, services: AdmissionServices): Decision | undefined => {
   if (services.feed.isBehind()) return undefined
   const hash = hashOf(head, services)
   return typeof hash === "string" ? ofHash(hash, head, endpoint, services) : hash
@@ -127,14 +127,14 @@ const hashOf = (head: CallHead, services: AdmissionServices): string | null | Pu
 const pageRefusal = (head: CallHead, { pages }: AdmissionServices): PublicError | null => pages.refusal((name) => head.header(name))
 
 /** Undefined when the key must be looked up. */
-const ofHash = (hash: string, head: CallHead, endpoint: string, services: AdmissionServices): Decision | undefined => {
+const ofHash = (hash: string, head: CallHead, endpoint: EndpointName, services: AdmissionServices): Decision | undefined => {
   const permanent = services.environmentKeys.get(hash)
   if (permanent !== undefined) return permanent
   const known = services.keys.peek(hash)
   return known === undefined ? undefined : decided(known, head, endpoint, services)
 }
 
-const lookUp = (hash: string, head: CallHead, endpoint: string, services: AdmissionServices, done: (decision: Decision) => void): void => services.runLookup(services.keys.find(hash), (found) => {
+const lookUp = (hash: string, head: CallHead, endpoint: EndpointName, services: AdmissionServices, done: (decision: Decision) => void): void => services.runLookup(services.keys.find(hash), (found) => {
   if (found !== null && "_tag" in found) {
     // The key store cannot be read: fail closed.
     done(Errors.make("service_unavailable", "The key store cannot be read at the moment.", { retryAfterSeconds: 1 }))
@@ -142,7 +142,7 @@ const lookUp = (hash: string, head: CallHead, endpoint: string, services: Admiss
 })
 
 /** The key, or why it may not be used here. */
-const decided = (key: ApiKey | null, head: CallHead, endpoint: string, services: AdmissionServices): ApiKey | PublicError => {
+const decided = (key: ApiKey | null, head: CallHead, endpoint: EndpointName, services: AdmissionServices): ApiKey | PublicError => {
   if (key === null) return invalidKey()
   const at = services.now()
   const refusal = KeyPolicy.admit(key, endpoint, head, at) ??

@@ -4,7 +4,7 @@
  */
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
-import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { ApiKey, EndpointName } from "#schemas/records/ApiKey.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import * as Jobs from "#src/inference/lane/bodies/jobs.ts"
@@ -55,7 +55,7 @@ export interface Gate {
   /** Path for the ledger and metrics. */
   readonly endpoint: string
   /** What a key's `allowedEndpoints` calls it. */
-  readonly category: string
+  readonly category: EndpointName
   readonly errorBody: (error: PublicError) => string
   /** The key that stands in the path. */
   readonly token?: ((path: string) => string | null) | undefined

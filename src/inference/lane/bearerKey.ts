@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import { Keys } from "#actors/ports/Keys.ts"
 import { Limits } from "#actors/limits/ports/Limits.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
-import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { ApiKey, EndpointName } from "#schemas/records/ApiKey.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { presentedKey } from "./InferenceCall.ts"
 import * as Issuers from "./issuers.ts"
@@ -18,7 +18,7 @@ const longest = 512
 export type Presented = { readonly key: ApiKey } | { readonly refused: true; readonly error: PublicError | null }
 
 /** `endpoint`: what a key's `allowedEndpoints` calls it; null = every key may. */
-export const presented = (endpoint: string | null, now: number): Effect.Effect<Presented | null, StoreError, Keys | Limits | HttpServerRequest.HttpServerRequest> =>
+export const presented = (endpoint: EndpointName | null, now: number): Effect.Effect<Presented | null, StoreError, Keys | Limits | HttpServerRequest.HttpServerRequest> =>
   Effect.gen(function*() {
     const request = yield* HttpServerRequest.HttpServerRequest
     const keys = yield* Keys

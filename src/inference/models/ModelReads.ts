@@ -12,7 +12,7 @@ import { catalogView } from "#src/routing/models/catalogView.ts"
 import * as ModelCatalog from "#src/routing/models/modelCatalog.ts"
 import * as ModelHealth from "./modelHealth.ts"
 
-const category = "models"
+const category = "models" as const
 const hourMs = 3_600_000
 /** Outcomes are read again after this time: many callers ask one question of the ledger. */
 const outcomesFor = "5 seconds"

@@ -7,9 +7,10 @@ import * as Json from "#src/wire/json/json.ts"
 import * as Members from "#src/wire/json/members.ts"
 import { endOfString, endOfValue, skipSpace } from "#src/wire/json/splice.ts"
 import { type Line, MOST_LINE_BYTES } from "./LineCutter.ts"
+import type { EndpointName } from "#schemas/records/ApiKey.ts"
 
 /** Endpoints that a batch may ask, with what a key's `allowedEndpoints` calls each. */
-export const endpoints: ReadonlyMap<string, { readonly category: string; readonly isConversation: boolean }> = new Map([
+export const endpoints: ReadonlyMap<string, { readonly category: EndpointName; readonly isConversation: boolean }> = new Map([
   ["/v1/chat/completions", { category: "chat", isConversation: true }],
   ["/v1/responses", { category: "chat", isConversation: true }],
   ["/v1/messages", { category: "chat", isConversation: true }],

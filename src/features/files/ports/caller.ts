@@ -9,7 +9,7 @@ import type { StoreError } from "#actors/ports/StoreError.ts"
 import { ManagementCall } from "#schemas/api/Management.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { ApiKey, EndpointName } from "#schemas/records/ApiKey.ts"
 import * as BearerKey from "#src/inference/lane/bearerKey.ts"
 import { presentedKey } from "#src/inference/lane/InferenceCall.ts"
 import { EnvironmentKeys } from "#src/inference/ports/EnvironmentKeys.ts"
@@ -30,7 +30,7 @@ const invalid = Errors.make("invalid_api_key", "The API key is not valid. Create
  * The key that is presented, also where a browser's session comes with it; else an operator. `endpoint`: what a key's `allowedEndpoints`
  * calls it. A call without either is refused, whatever REQUIRE_API_KEY says.
  */
-export const caller = (endpoint: string): Effect.Effect<FileCaller, PublicError | StoreError, ManagementCall | HttpServerRequest.HttpServerRequest | Keys | Limits | EnvironmentKeys> =>
+export const caller = (endpoint: EndpointName): Effect.Effect<FileCaller, PublicError | StoreError, ManagementCall | HttpServerRequest.HttpServerRequest | Keys | Limits | EnvironmentKeys> =>
   Effect.gen(function*() {
     const call = yield* ManagementCall
     const { kind } = call.caller

@@ -20,6 +20,7 @@ import type { CodecName } from "#src/wire/oneShot/codecs.ts"
 import type { OneShotCodec, Sent } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import { OneShotEncoding } from "./OneShotEncoding.ts"
+import type { EndpointName } from "#schemas/records/ApiKey.ts"
 
 /** A call of one kind. */
 export interface OneShotCall<Head extends RequestHead> extends AdmittedCall {
@@ -39,7 +40,7 @@ export interface Options<Head extends RequestHead, Note> {
   /** Path for the ledger and metrics. */
   readonly endpoint: string
   /** What a key's `allowedEndpoints` calls it. */
-  readonly category: string
+  readonly category: EndpointName
   /** What an answer is expected to use beside tokens. */
   readonly units?: (head: Head, body: Readonly<Record<string, unknown>>, sent: Sent) => Units | null
   /** Longest wait for an answer, ms. */

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
-import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { ApiKey, EndpointName } from "#schemas/records/ApiKey.ts"
 import * as GatewayHeaders from "#src/inference/lane/gatewayHeaders.ts"
 import * as InferenceCall from "#src/inference/lane/InferenceCall.ts"
 import type { DirectRoute, Exchange } from "#src/platform/server/Exchange.ts"
@@ -15,7 +15,7 @@ import { Inference } from "./Inference.ts"
 export interface KeyRead {
   readonly endpoint: Endpoint
   /** What a key's `allowedEndpoints` calls it. */
-  readonly category: string
+  readonly category: EndpointName
   /** What cannot be read while the store is away. */
   readonly noun: string
   readonly answer: (key: ApiKey | null, exchange: Exchange) => Effect.Effect<object | PublicError, StoreError>
