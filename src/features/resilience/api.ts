@@ -75,6 +75,9 @@ const concurrency = Schema.Struct({
 })
 export interface ConcurrencyView extends Schema.Schema.Type<typeof concurrency> {}
 
+/** `all` alone, or the provider and the model of one lockout. */
+const ClearedLockouts = Schema.Struct({ all: opt(ok), provider: opt(text(1, 200)), model: opt(text(1, 400)), connection: opt(text(1, 200)) })
+export interface ClearedLockouts extends Schema.Schema.Type<typeof ClearedLockouts> {}
 const cooldowns = "/api/resilience/model-cooldowns"
 const atOnce = "/api/admin/concurrency"
 
@@ -92,10 +95,7 @@ export const ResilienceGroup = HttpApiGroup.make("resilience").add(
   HttpApiEndpoint.get("lockouts", cooldowns, { success: Schema.Struct({ count: Schema.Int, items: Schema.Array(Lockout) }) })
     .annotate(Access, reads).annotate(OpenApi.Summary, "Active model lockouts, shortest remaining time first"),
   HttpApiEndpoint.delete("clearLockouts", cooldowns, {
-    payload: Schema.Union([
-      Schema.Struct({ provider: text(1, 200), model: text(1, 400), connection: opt(text(1, 200)) }),
-      Schema.Struct({ all: ok })
-    ]),
+    payload: ClearedLockouts,
     success: Schema.Struct({ ok, cleared: Schema.Int })
   }).annotate(Access, writes).annotate(OpenApi.Summary, "End the lockouts of one model, or all"),
   HttpApiEndpoint.get("rateLimits", "/api/rate-limits", {

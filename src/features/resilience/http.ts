@@ -7,10 +7,10 @@ import { ResilienceControl } from "#src/features/resilience/ports/ResilienceCont
 import { ConnectionStore } from "#actors/ports/Stores.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import { type ConcurrencyChange, type LockoutRow, ResilienceGroup } from "./api.ts"
+import { type ClearedLockouts, type ConcurrencyChange, type LockoutRow, ResilienceGroup } from "./api.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
-import { knownProvider } from "#src/management/knownProvider.ts"
+import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
 import { refuseOwned } from "#src/management/ownership/ownership.ts"
 import { sessionsOf } from "#src/features/sessions/ports/clientSessions.ts"
 import * as Surface from "#src/management/Surface.ts"
@@ -33,12 +33,15 @@ export const layer = HttpApiBuilder.group(Surface.make(ResilienceGroup), "resili
   const rules = yield* ResilienceRules
   const usage = yield* UsageStore
 
-  const providerOf = (text: string): string => knownProvider(configuration.current(), text) ?? text
+  const providerOf = (name: string) => Effect.suspend(() => {
+    const id = knownProvider(configuration.current(), name)
+    return id === null ? Effect.fail(Refusal.invalidField("provider", unknownProvider(name))) : Effect.succeed(id)
+  })
   const nameOf = (provider: string): string => shownProvider(configuration.current(), provider)
 
   const reset = Effect.fn("Resilience.reset")(function*(provider: string | undefined) {
     const now = yield* Clock.currentTimeMillis
-    const resetCount = control.resetBreakers(provider === undefined ? null : providerOf(provider), now)
+    const resetCount = control.resetBreakers(provider === undefined ? null : yield* providerOf(provider), now)
     yield* audit.note({ action: "resilience.reset", target: provider === undefined ? null : nameOf(provider), resourceType: "resilience", details: { resetCount } })
     return { ok: true as const, resetCount, message: resetCount === 1 ? "1 breaker closed" : `${resetCount} breakers closed` }
   })
@@ -47,14 +50,23 @@ export const layer = HttpApiBuilder.group(Surface.make(ResilienceGroup), "resili
     control.lockouts(now).map((row) => ({ ...row, provider: nameOf(row.provider), until: iso(row.until), remainingMs: row.until - now })))
 
   const clearLockouts = Effect.fn("Resilience.clearLockouts")(function*(
-    which: { readonly all: true } | { readonly provider: string; readonly model: string; readonly connection?: string }
+    { all, connection, model, provider }: ClearedLockouts
   ) {
     const now = yield* Clock.currentTimeMillis
-    const cleared = "all" in which
-      ? control.clearLockouts(null, null, null, now)
-      : control.clearLockouts(providerOf(which.provider), which.model, which.connection ?? null, now)
+    const one = provider !== undefined && model !== undefined ? { provider: yield* providerOf(provider), model } : null
+    if (all === true && (provider ?? model ?? connection) !== undefined) {
+      return yield* Effect.fail(Refusal.invalidField("all", "Send all alone, or the provider and the model of one lockout"))
+    }
+    if (all !== true && one === null) {
+      const missing = [["provider", provider], ["model", model]].flatMap(([field = "", value]) => value === undefined ? [{ field, message: "Required, unless all is true" }] : [])
+      return yield* Effect.fail(Refusal.invalidFields(missing))
+    }
+    if (connection !== undefined && !configuration.current().connectionById.has(connection)) {
+      return yield* Effect.fail(Refusal.invalidField("connection", "No such connection: see GET /api/providers"))
+    }
+    const cleared = control.clearLockouts(one?.provider ?? null, one?.model ?? null, connection ?? null, now)
     yield* audit.note({
-      action: "resilience.lockouts.cleared", target: "all" in which ? null : `${nameOf(which.provider)}/${which.model}`, resourceType: "resilience",
+      action: "resilience.lockouts.cleared", target: one === null ? null : `${nameOf(one.provider)}/${one.model}`, resourceType: "resilience",
       details: { cleared }
     })
     return { ok: true as const, cleared }
@@ -112,9 +124,9 @@ export const layer = HttpApiBuilder.group(Surface.make(ResilienceGroup), "resili
   return handlers.handleAll({
     get: () => rules.view,
     patch: ({ payload }) => answer(Effect.map(Effect.andThen(rules.patch(payload), rules.view), (view) => ({ ok: true as const, ...view }))),
-    reset: ({ payload }) => reset(payload?.provider),
+    reset: ({ payload }) => answer(reset(payload?.provider)),
     lockouts: () => Effect.map(lockouts, (items) => ({ count: items.length, items })),
-    clearLockouts: ({ payload }) => clearLockouts(payload),
+    clearLockouts: ({ payload }) => answer(clearLockouts(payload)),
     rateLimits: () => rateLimits,
     protect: ({ payload }) => answer(protect(payload.connectionId, payload.enabled)),
     rateLimit: () => Effect.sync(() => ({ requestQueue: control.settings().requestQueue, ...caps.current() })),

@@ -1,6 +1,7 @@
 import { shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import type { ResilienceControl } from "./ResilienceControl.ts"
 import * as Schema from "effect/Schema"
+import { knownProvider } from "#src/management/knownProvider.ts"
 
 export const Breaker = Schema.Struct({
   provider: Schema.String,
@@ -13,8 +14,8 @@ export const Breaker = Schema.Struct({
 })
 export interface BreakerRow extends Schema.Schema.Type<typeof Breaker> {}
 
-/** This node's breakers in the form of management replies. */
+/** This node's breakers in the form of management replies, without those of provider nodes that were deleted. */
 export const breakerRows = (control: ResilienceControl["Service"], snapshot: Snapshot, now: number): ReadonlyArray<BreakerRow> =>
-  control.breakers(now).map(({ lastFailureAt, ...breaker }) => ({
+  control.breakers(now).filter(({ provider }) => knownProvider(snapshot, provider) !== null).map(({ lastFailureAt, ...breaker }) => ({
     ...breaker, provider: shownProvider(snapshot, breaker.provider), lastFailure: lastFailureAt === null ? null : new Date(lastFailureAt).toISOString()
   }))

@@ -6,6 +6,7 @@ import * as Acting from "#src/features/settings/acting.ts"
 import type { TargetConfig } from "#schemas/records/Combo.ts"
 import * as ComboLayers from "#src/features/combos/ports/comboLayers.ts"
 import { secretSettings, SettingsInput } from "#src/features/settings/api.ts"
+import { modelLockoutDefaults } from "#schemas/records/ResilienceSettings.ts"
 import * as OlderNames from "#src/features/resilience/ports/olderNames.ts"
 import * as ResilienceSettings from "#src/features/resilience/ports/resilienceSettings.ts"
 import { inertIssues } from "#src/management/acting.ts"
@@ -42,12 +43,21 @@ export const named = (snapshot: Snapshot): Record<string, Schema.Json> => {
   }
 }
 
-/** What of a change is refused: names that name nothing. A name that is gone may stay. */
+/** A first lockout that is longer than the longest would never be as long as it says. */
+const lockoutIssues = (snapshot: Snapshot, { modelLockout }: SettingsInput): ReadonlyArray<Refusal.FieldIssue> => {
+  if (modelLockout === undefined) return []
+  const { baseCooldownMs, maxCooldownMs }: typeof modelLockoutDefaults = {
+    ...modelLockoutDefaults, ...whole(snapshot, "modelLockout", modelLockout as Schema.Json) as Partial<typeof modelLockoutDefaults>
+  }
+  return baseCooldownMs <= maxCooldownMs ? [] : [{ field: "modelLockout.baseCooldownMs", message: `Expected at most maxCooldownMs (${maxCooldownMs})` }]
+}
+
+/** What of a change is refused: names that name nothing, and limits that contradict each other. A name that is gone may stay. */
 export const issuesIn = (snapshot: Snapshot, settings: SettingsInput): ReadonlyArray<Refusal.FieldIssue> => {
   const stored = blockedProviders(snapshot)
   const blocked = (settings.blockedProviders ?? []).flatMap((name, index) =>
     knownProvider(snapshot, name) === null && !stored.has(name) ? [{ field: `blockedProviders.${index}`, message: unknownProvider(name) }] : [])
-  return [...blocked, ...ComboLayers.issuesOf(snapshot, settings)]
+  return [...blocked, ...ComboLayers.issuesOf(snapshot, settings), ...lockoutIssues(snapshot, settings)]
 }
 
 /** As it is stored: providers by id; members of the lockout's rules that are not given stay as they are. */
