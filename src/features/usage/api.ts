@@ -95,7 +95,7 @@ export interface CallLog extends Schema.Schema.Type<typeof CallLog> {}
 /** What call logs can be searched by; every filter that is given must fit. */
 export const callFilters = {
   /** A number, a class such as `5xx`, `success` or `error`. */
-  status: opt(text(1, 20)),
+  status: opt(Schema.String.check(Schema.isPattern(/^(?:[1-5]xx|\d{1,3}|success|error)$/, { message: "Expected a status such as 429, a class such as 5xx, success or error" }))),
   /** A part of the model that was asked for or asked. */
   model: opt(text(1, 240)),
   provider: opt(text(1, 120)),

@@ -103,6 +103,11 @@ describe("usage reads", () => {
     const count = (query: string) => Effect.map(get(`/api/usage/call-logs?${query}`), (reply) => (reply.json as ReadonlyArray<unknown>).length)
     assert.deepStrictEqual(yield* Effect.all([count("minDurationMs=5000"), count("error=rate_limited"), count("outcome=upstream-status"), count("requestId=r-1"), count(`to=${encodeURIComponent(new Date(now - 24 * HOUR).toISOString())}`)]), [1, 1, 1, 1, 1])
     assert.strictEqual((yield* get("/api/usage/call-logs/facets?outcome=great")).status, 400)
+    // A typing error is no status that never happened.
+    for (const status of ["faild", "6xx", "50x", "5000"]) {
+      const refused = yield* get(`/api/usage/call-logs?status=${status}`)
+      assert.deepStrictEqual([refused.status, at(refused.json, "error", "details", 0)], [400, { field: "status", message: "Expected a status such as 429, a class such as 5xx, success or error" }], status)
+    }
     assert.strictEqual((yield* get("/api/usage/call-logs?exact=perhaps")).status, 400)
   }))
 
