@@ -74,6 +74,9 @@ export const layer = HttpApiBuilder.group(Surface.make(PricingGroup), "pricing",
     const prefixes = query.provider === undefined ? [""] : [query.provider, providerOf(query.provider) ?? query.provider].map((provider) => `${provider}/${query.model ?? ""}`)
     const keys = Array.from(configuration.current().pricing.keys())
       .filter((key) => prefixes.some((prefix) => query.model === undefined ? key.startsWith(prefix) : key === prefix))
+    if (query.provider !== undefined && keys.length === 0 && providerOf(query.provider) === null) {
+      return yield* Effect.fail(Refusal.invalidField("provider", unknownProvider(query.provider)))
+    }
     yield* configuration.commit(Effect.forEach(keys, (key) => documents.remove(KIND, key), { discard: true }))
     yield* audit.note({ action: "pricing.reset", resourceType: "pricing", details: { models: keys.map(named) } })
     return effective(false)

@@ -229,6 +229,8 @@ describe("models, aliases and prices", () => {
     assert.strictEqual((yield* del("/api/pricing?provider=openai&model=__proto__")).status, 200)
     assert.strictEqual((yield* patch("/api/pricing", { openai: { m: { input: -1 } } })).status, 400)
     assert.deepStrictEqual((yield* del("/api/pricing?provider=openai&model=my-model")).json, defaults.json)
+    const unknown = yield* del("/api/pricing?provider=opneai")
+    assert.deepStrictEqual([unknown.status, at(unknown.json, "error", "details", 0, "field")], [400, "provider"])
     assert.strictEqual((yield* del("/api/pricing?model=my-model")).status, 400)
     assert.isAbove((at((yield* get("/api/pricing/models")).json, "models") as ReadonlyArray<unknown>).length, 10)
   }))
