@@ -215,10 +215,17 @@ describe("registered keys", () => {
     expect((await issue()).status).toBe(201)
   })
 
+  it("limits of a provider that does not exist are refused, where a typing error limited nothing", async () => {
+    const operator = lab.gateway.operator
+    const refused = await operator.raw("PUT", "/v1/providers/opneai/limits", { maxActiveKeys: 1 })
+    expect([refused.status, refused.text]).toEqual([404, expect.stringContaining("No provider has the id or prefix 'opneai'")])
+    expect((await operator.raw("PUT", "/v1/providers/openai/limits", { maxActiveKeys: 0 })).status).toBe(200)
+  })
+
   it("quotas/check says what issuing would say", async () => {
     const { operator } = lab.gateway
     const free = as((await operator.createKey("free")).key)
-    expect((await free("GET", "/v1/quotas/check?provider=nowhere")).json).toMatchObject({ allowed: false, reason: expect.any(String) as unknown })
+    expect((await free("GET", "/v1/quotas/check?provider=nowhere")).json).toMatchObject({ allowed: false, reason: expect.stringContaining("No provider has the id or prefix 'nowhere'") as unknown })
     const limited = as((await operator.createKey("limited", { maxRequestsPerDay: 10 })).key)
     expect((await limited("GET", "/v1/quotas/check?provider=lab")).json).toMatchObject({ allowed: false })
     expect((await free("GET", "/v1/quotas/check?provider=lab")).json).toMatchObject({ allowed: true })

@@ -14,6 +14,7 @@ import { leaseScope } from "#schemas/protocols/Lease.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { IssueLimits, RegisteredKey } from "#schemas/records/Limits.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
+import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import type { IssueLimitsInput } from "./api.ts"
 import type { Issuer } from "./holder.ts"
@@ -31,7 +32,7 @@ export class Issuance extends Context.Service<Issuance, {
   /** A provider by its one name, so that an alias passes no limit; a name that leads nowhere stays as it is. */
   readonly canonical: (provider: string) => string
   readonly limits: (kind: Limited, id: string) => Effect.Effect<IssueLimits, StoreError>
-  readonly setLimits: (kind: Limited, id: string, input: IssueLimitsInput) => Effect.Effect<IssueLimits, StoreError, ManagementCall>
+  readonly setLimits: (kind: Limited, id: string, input: IssueLimitsInput) => Effect.Effect<IssueLimits, Refusal.Refusal | StoreError, ManagementCall>
   /** The keys of records as they stand now. */
   readonly keysOf: (records: ReadonlyArray<RegisteredKey>) => Effect.Effect<Standing, StoreError>
   /** What the limits say, and the keys that they counted. */
@@ -71,6 +72,10 @@ export const make = Effect.gen(function*() {
   }
 
   const setLimits = Effect.fn("Issuance.setLimits")(function*(kind: Limited, id: string, input: IssueLimitsInput) {
+    // Limits of a provider that is gone can still be lifted.
+    if (kind === "provider" && knownProvider(configuration.current(), id) === null && (yield* store.issueLimits(`${kind}:${id}`)) === null) {
+      return yield* Effect.fail(Refusal.notFound(unknownProvider(id)))
+    }
     const next = yield* locked(Effect.gen(function*() {
       const next: IssueLimits = { ...yield* limitsFor(kind, id), ...input }
       yield* store.putIssueLimits(next)
@@ -117,7 +122,7 @@ export const make = Effect.gen(function*() {
     if (provider !== "") {
       const row = builtin.byPrefix.get(provider)
       const node = snapshot.nodeByPrefix.get(provider) ?? snapshot.nodeById.get(provider)
-      if (row === undefined && node === undefined) return yield* Effect.fail(Refusal.invalidField("provider", "No such provider"))
+      if (row === undefined && node === undefined) return yield* Effect.fail(Refusal.invalidField("provider", unknownProvider(provider)))
       const id = row?.id ?? node?.id ?? provider
       if (allowed.length > 0 && !allowed.some((one) => snapshot.connectionById.get(one)?.provider === id)) {
         return yield* Effect.fail(Refusal.forbidden("The issuing key may not use this provider"))

@@ -147,7 +147,7 @@ export const make = Effect.gen(function*() {
     if (refusal !== null) return { allowed: false, errorCode: refusal.errorCode, reason: refusal.reason, ...report }
     return yield* Effect.andThen(issuance.mayIssue(callerKey), issuance.narrowed(callerKey, provider, accountId)).pipe(
       Effect.as({ allowed: true, ...report }),
-      Effect.catchTag("Refusal", ({ error }) => Effect.succeed({ allowed: false, reason: error.message, ...report }))
+      Effect.catchTag("Refusal", ({ error }) => Effect.succeed({ allowed: false, reason: error.details?.map(({ message }) => message).join("; ") ?? error.message, ...report }))
     )
   })
 
