@@ -263,7 +263,7 @@ export const makeRouter = (options: RouterOptions): Router => {
   }
 
   const automatic = automaticCombos({ snapshot, registry, priceOf: options.priceOf })
-  const automaticOf = (model: string, key: ApiKey | null, face: CallFormat): Combo | null => automatic(model, face, key !== null && key.policy.chaosModeEnabled)
+  const automaticOf = (model: string, key: ApiKey | null, face: CallFormat): Combo | null => automatic.comboOf(model, face, key !== null && key.policy.chaosModeEnabled)
 
   let generation: string | null = null
   /** What a remembered answer depends on beside the model: another list of the key may leave other models. */
@@ -314,7 +314,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     admits,
     identify: (question) => {
       const found = identified(question)
-      return found instanceof PublicError ? instead(found, question, (model) => identified({ ...question, model }))?.answer ?? found : found
+      return found instanceof PublicError ? instead(found, question, (model) => identified({ ...question, model }))?.answer ?? automatic.told(question.model, found) : found
     },
     guardOf: (key, model, { combo, meant }) => {
       const rights = rightsOf(key)
@@ -327,7 +327,7 @@ export const makeRouter = (options: RouterOptions): Router => {
       const found = routed(question)
       if (!(found instanceof PublicError)) return found
       const match = instead(found, question, (model) => routed({ ...question, model }))
-      if (match === null) return found
+      if (match === null) return automatic.told(question.model, found)
       if (match.answer instanceof PublicError) return match.answer
       return { ...match.answer, meant: match.id, strategy: match.answer.combo === null ? "auto-resolve" : match.answer.strategy }
     }

@@ -77,3 +77,15 @@ describe("a model of the registry that is for other requests", () => {
     }
   })
 })
+
+describe("an alias that leads nowhere", () => {
+  it("is told with what it leads to, and is never suggested", async () => {
+    const { operator } = lab.gateway
+    await operator.call("PUT", "/api/models/alias", { alias: "idsbroken", model: "idsgone/one" })
+    const refused = await lab.gateway.operator.raw("POST", "/v1/chat/completions", { model: "idsbroken", messages })
+    expect([refused.status, errorIn(refused)["message"]]).toEqual([404,
+      "Model 'idsbroken' was not found: an alias leads to 'idsgone/one', and no provider, alias or node has the prefix 'idsgone'. Ask for <provider>/<model>, or see GET /v1/models for what is offered."])
+    const near = await lab.gateway.operator.raw("POST", "/v1/chat/completions", { model: "idsbroke", messages })
+    expect([near.status, String(errorIn(near)["message"]).includes("idsbroken")]).toEqual([404, false])
+  })
+})

@@ -1,10 +1,11 @@
 /** The combo behind an id of automatic routing: every active connection with its model, nothing stored. Pure. */
 import type { Snapshot } from "#actors/ports/Configuration.ts"
+import { PublicError } from "#schemas/errors.ts"
 import type { Price } from "#schemas/Provider.ts"
 import type { Combo, ModelStep } from "#schemas/records/Combo.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { Registry } from "#src/providers/Registry.ts"
-import { type Channel, channelOf, fitsCategory } from "#src/routing/auto/channel.ts"
+import { type Channel, channelIds, channelOf, fitsCategory } from "#src/routing/auto/channel.ts"
 import * as LastGood from "#src/routing/auto/lastGood.ts"
 import { placeOf } from "#src/routing/models/bareCombos.ts"
 import type { Wanted } from "#src/routing/models/candidate.ts"
@@ -25,7 +26,9 @@ export interface Options {
   readonly priceOf: (provider: string, model: string) => Price | null
 }
 
-/** The combos of one snapshot by the id that is asked for, each made once; null for an id that is none. `mayChaos`: of the key. */
+const isAsked = (model: string): boolean => model === "auto" || model.startsWith("auto/")
+
+/** The combos of one snapshot. `mayChaos`: of the key. */
 export const automaticCombos = ({ priceOf, registry, snapshot }: Options) => {
   const isOn = snapshot.settings.get("autoRoutingEnabled") !== false
   const variant = snapshot.settings.get("autoRoutingDefaultVariant")
@@ -37,8 +40,9 @@ export const automaticCombos = ({ priceOf, registry, snapshot }: Options) => {
     const channel = isOn ? channelOf(model, typeof variant === "string" ? variant : "lkgp") : null
     return channel === null || (channel.chaos && !mayChaos) ? null : automaticCombo(model, channel, snapshot, registry)
   }
-  return (model: string, face: CallFormat, mayChaos: boolean): Combo | null => {
-    if (model !== "auto" && !model.startsWith("auto/")) return null
+  /** By the id that is asked for, each made once; null for an id that is none. */
+  const comboOf = (model: string, face: CallFormat, mayChaos: boolean): Combo | null => {
+    if (!isAsked(model)) return null
     const made = face === "search" || face === "web-fetch" ? searches : mayChaos ? withChaos : forAll
     const known = made.get(model)
     if (known !== undefined) return known
@@ -46,6 +50,15 @@ export const automaticCombos = ({ priceOf, registry, snapshot }: Options) => {
     if (combo !== null) made.set(model, combo)
     return combo
   }
+  /** Why an id of automatic routing was not found; any other error as it is. */
+  const told = (model: string, error: PublicError): PublicError => {
+    if (error.code !== "model_not_found" || !isAsked(model)) return error
+    const why = channelOf(model) === null
+      ? `Automatic routing has ${channelIds.filter((id) => !id.includes(":")).join(", ")}, and auto/<category>:<tier>.`
+      : isOn ? "It is for API keys with chaosModeEnabled." : "Automatic routing is off: see the setting autoRoutingEnabled."
+    return new PublicError(error.code, error.status, error.type, `Model '${model.slice(0, 120)}' was not found. ${why}`)
+  }
+  return { comboOf, told }
 }
 
 const automaticCombo = (id: string, channel: Channel, snapshot: Snapshot, registry: Registry): Combo => {

@@ -290,13 +290,15 @@ const notFound = (
 ): ModelNotFound | UnknownProvider => {
   const slash = asked.id.indexOf("/")
   const prefix = hint === undefined && slash > 0 ? asked.id.slice(0, slash) : null
-  const nearMatches = hint === undefined ? indexes.near(asked.id) : []
+  const nearMatches = hint === undefined ? indexes.near(asked.id).filter((id) => id !== asked.requested) : []
   // A known prefix comes here only without a model behind it.
   const isOwned = prefix !== null && (indexes.view.registry.byPrefix.has(prefix) || indexes.nodesByPrefix.has(prefix))
   const why = prefix === null
     ? ""
-    : isOwned ? `: the model name after '${shown(prefix)}/' is missing` : `: no provider, alias or node has the prefix '${shown(prefix)}'`
-  const what = `Model '${shown(asked.requested)}' was not found${why}.`
+    : isOwned ? `the model name after '${shown(prefix)}/' is missing` : `no provider, alias or node has the prefix '${shown(prefix)}'`
+  const led = hint !== undefined || asked.via === null || asked.id === asked.requested ? "" : `an alias leads to '${shown(asked.id)}'`
+  const reasons = [led, why].filter((reason) => reason !== "").join(", and ")
+  const what = `Model '${shown(asked.requested)}' was not found${reasons === "" ? "" : `: ${reasons}`}.`
   const todo = hint ??
     (nearMatches.length > 0
       ? `Did you mean ${nearMatches.join(", ")}?`

@@ -63,7 +63,11 @@ export interface Indexes {
 
 /** What may be suggested: only what can be asked for now; the whole registry while nothing is connected. */
 const suggestible = ({ nodesById, nodesByPrefix, view }: Pick<Indexes, "nodesById" | "nodesByPrefix" | "view">): ReadonlyArray<string> => {
-  const ids: Array<string> = [...view.aliases.keys()]
+  const leads = (to: string): boolean => {
+    const prefix = to.slice(0, Math.max(0, to.indexOf("/")))
+    return prefix === "" || view.aliases.has(to) || view.registry.byPrefix.has(prefix) || nodesByPrefix.has(prefix)
+  }
+  const ids: Array<string> = [...view.aliases].flatMap(([alias, to]) => leads(to) ? [alias] : [])
   const active = view.registry.all.filter((row) => view.activeProviders.has(row.id))
   for (const row of active.length > 0 ? active : view.registry.all) {
     if (row.id === SIM_PROVIDER && !view.activeProviders.has(SIM_PROVIDER)) continue
