@@ -69,8 +69,15 @@ describe("signatureOf", () => {
   })
 
   it("stream, user and other members without effect change nothing; an added unknown member does", () => {
-    for (const name of ["stream", "stream_options", "user", "metadata", "store", "safety_identifier", "prompt_cache_key"]) {
-      assert.strictEqual(signature({ ...base, [name]: "anything" }), signature(base), name)
+    const idle: ReadonlyArray<readonly [Identity.Facts["format"], string]> = [
+      ["chat-completions", "model stream stream_options user metadata store safety_identifier prompt_cache_key prompt_cache_retention"], ["messages", "model stream metadata"],
+      ["responses", "model stream stream_options"], ["generateContent", "model stream"], ["local-model-server", "model stream keep_alive"], ["completions", ""]
+    ]
+    const all = new Set(idle.flatMap(([, names]) => names.split(" ").filter((name) => name !== "")))
+    for (const [format, names] of idle) {
+      for (const name of all) {
+        assert.strictEqual(signature({ ...base, [name]: "anything" }, { format }) === signature(base, { format }), names.split(" ").includes(name), `${format}: ${name}`)
+      }
     }
     assert.notStrictEqual(signature({ ...base, some_new_parameter: true }), signature(base))
   })
@@ -86,11 +93,18 @@ describe("signatureOf", () => {
     assert.notStrictEqual(signature(base, { resolved: "lab/other" }), signature(base))
   })
 
+  /** Written out: a header that is forgotten gives one client the answer of another one's request. */
+  const shaping = [
+    "x-gateway-mode", "x-gateway-budget", "x-gateway-budget-fallback", "x-gateway-effort", "x-gateway-compression", "x-gateway-disabled-guardrails",
+    "x-gateway-no-memory", "x-gateway-modality-bridge", "anthropic-beta", "anthropic-version", "openai-beta"
+  ]
+
   it("tenant, key version, format, settings and every shaping header make another request", () => {
     const all = [
       signature(base), signature(base, { apiKeyId: null }), signature(base, { apiKeyId: "key-2" }), signature(base, { keyPolicy: "v2" }),
       signature(base, { format: "messages" }), signature(base, { settings: "s2" }),
-      ...Identity.shapingHeaders.map((one) => signature(base, { header: (name) => name === one ? "x" : undefined }))
+      signature(base, { guardrails: "g" }), signature(base, { guardrails: "h" }), signature(base, { memory: "g" }), signature(base, { memory: "h" }),
+      ...shaping.flatMap((one) => ["x", "y"].map((value) => signature(base, { header: (name) => name === one ? value : undefined })))
     ]
     assert.strictEqual(new Set(all).size, all.length)
   })
@@ -104,6 +118,21 @@ describe("signatureOf", () => {
     let deep: unknown = 0
     for (let i = 0; i < 10_000; i++) deep = [deep]
     assert.isNull(Identity.signatureOf(facts({ ...base, deep })))
+    assert.isNull(Identity.digestOf("chat-completions", { ...base, deep }))
+    const nested = (levels: number, wrap: (value: unknown) => unknown): unknown => levels === 0 ? 0 : wrap(nested(levels - 1, wrap))
+    for (const wrap of [(value: unknown) => [value], (value: unknown) => ({ value })]) {
+      assert.deepStrictEqual([64, 65].map((levels) => Identity.canonical(nested(levels, wrap)) === null), [false, true])
+    }
+  })
+
+  it("of a large body is its digest, which tells the same bodies apart", () => {
+    const digest = (body: Record<string, unknown>, format: Identity.Facts["format"] = "chat-completions") => Identity.digestOf(format, body)
+    assert.match(digest(base) ?? "", /^[0-9a-f]{64}$/)
+    assert.strictEqual(digest(base), digest(permuted({ ...base, stream: true, user: "u" }, 5) as Record<string, unknown>))
+    assert.notStrictEqual(digest(base), digest({ ...base, seed: 8 }))
+    assert.isNull(digest({ ...base, temperature: 1 }), "its answer is not kept")
+    assert.isNull(digest(base, "generateContent"))
+    assert.notStrictEqual(signature({}, { digest: digest(base) ?? "" }), signature({}, { digest: digest({ ...base, seed: 8 }) ?? "" }))
   })
 })
 
@@ -114,6 +143,11 @@ describe("isCacheable", () => {
     assert.isTrue(Identity.isCacheable("responses", { temperature: 0 }))
     assert.isTrue(Identity.isCacheable("generateContent", { generationConfig: { temperature: 0 } }))
     assert.isTrue(Identity.isCacheable("local-model-server", { options: { temperature: 0 } }))
+    assert.isTrue(Identity.isCacheable("generateContent", { generation_config: { temperature: 0 } }))
+    for (const options of [undefined, null, 0, "0", {}, { temperature: 0.5 }, { temperature: "0" }]) {
+      assert.isFalse(Identity.isCacheable("generateContent", { generationConfig: options, generation_config: options }))
+      assert.isFalse(Identity.isCacheable("local-model-server", { options }))
+    }
     for (const temperature of [undefined, null, "0", 0.1, false, [0]]) assert.isFalse(Identity.isCacheable("chat-completions", { temperature }), String(temperature))
     assert.isFalse(Identity.isCacheable("generateContent", { temperature: 0 }))
     assert.isFalse(Identity.isCacheable("completions", { temperature: 0 }))
