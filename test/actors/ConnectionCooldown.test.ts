@@ -33,6 +33,11 @@ describe("the rule of a failure", () => {
     assert.isNull(rule(409))
   })
 
+  it("reads the beginning of a long text only", () => {
+    const text = (blanks: number) => rule(503, `${" ".repeat(blanks)}overloaded`)?.reason
+    assert.deepStrictEqual([text(1_990), text(1_991)], ["model_capacity", "server_error"])
+  })
+
   it("reads nothing of a refusal that quotes the request", () => {
     for (const status of [400, 404, 413, 422]) assert.isNull(rule(status, "model 'rate limit, overloaded' is unknown, retry in 24h"), String(status))
   })
@@ -97,6 +102,65 @@ describe("a cooldown", () => {
   it("is the upstream's word with a hint and our guess without", () => {
     assert.isTrue(fail(ConnectionCooldown.idle, 503, 0)[1].guessed)
     assert.isFalse(fail(ConnectionCooldown.idle, 503, 0, oauth, 1_000)[1].guessed)
+  })
+
+  it("of a failure that nobody knows doubles from a second to two minutes, unless server errors pause nothing", () => {
+    let state = ConnectionCooldown.idle
+    const seconds = Array.from({ length: 17 }, () => {
+      const [pause, next] = fail(state, 520, state.until)
+      state = next
+      return pause / 1_000
+    })
+    assert.deepStrictEqual([seconds, state.level], [[1, 2, 4, 8, 16, 32, 64, ...Array<number>(10).fill(120)], 15])
+    assert.deepStrictEqual(fail(ConnectionCooldown.idle, 520, 0, { ...oauth, transientBaseMs: 0 }), [0, ConnectionCooldown.idle, []])
+  })
+
+  it("of its own length has that length whatever is hinted, does not grow, and makes a running one longer only when it is exact", () => {
+    const at = (state: ConnectionCooldown.State, now: number, more: { readonly guessed?: true; readonly exact?: true }) =>
+      ConnectionCooldown.step(state, { _tag: "Failed", rule: { reason: "auth_error", pause: "fixed", ms: 9_000, ...more }, hintMs: 50, status: 401 }, oauth, now)
+    const word = { until: 9_000, level: 0, reason: "auth_error", status: 401, guessed: false } as const
+    assert.deepStrictEqual(at(ConnectionCooldown.idle, 0, {}), [9_000, word, ["save"]])
+    assert.deepStrictEqual(at(ConnectionCooldown.idle, 0, { guessed: true })[1], { ...word, guessed: true })
+    const [, running] = fail(ConnectionCooldown.idle, 503, 0)
+    assert.deepStrictEqual(at(running, 1, {}), [0, running, []])
+    assert.deepStrictEqual(at(running, 1, { exact: true }), [9_000, { ...word, until: 9_001, level: 1 }, ["save"]])
+    assert.deepStrictEqual(at(running, 5_000, {})[1], { ...word, until: 14_000, level: 1 }, "at its end it runs no more")
+    assert.strictEqual(at({ ...running, until: 9_001 }, 1, { exact: true })[1].until, 9_001, "it is as long already")
+  })
+
+  it("grows with the next guess, not while it runs, and by nothing that the upstream says", () => {
+    const [, first] = fail(ConnectionCooldown.idle, 503, 0)
+    assert.deepStrictEqual([first.level, first.guessed, first.until], [1, true, 5_000])
+    assert.deepStrictEqual(fail(first, 429, 5_000, oauth, 1_000)[1], { until: 6_000, level: 1, reason: "rate_limit_exceeded", status: 429, guessed: false })
+    assert.deepStrictEqual([-1, 0].map((hint) => fail(first, 429, 5_000, oauth, hint)[1]), [first, first], "a hint of nothing pauses nothing")
+    assert.strictEqual(fail(first, 429, 5_000, oauth, 1)[1].until, 5_001)
+    assert.strictEqual(fail(first, 503, 5_000)[1].until, 15_000)
+    const unusual: ConnectionCooldown.State = { ...first, level: 12 }
+    assert.strictEqual(fail(unusual, 503, 5_000)[1].level, 12, "the level of unusual failures is higher than the others may become")
+  })
+
+  it("of another node is taken over, unless a longer one runs; its end is heard once it is over", () => {
+    const heard = { until: 8_000, level: 3, reason: "server_error", status: 503, guessed: true } as const
+    const hear = (state: ConnectionCooldown.State, now: number) => ConnectionCooldown.step(state, { _tag: "Heard", ...heard }, oauth, now)
+    assert.deepStrictEqual(hear(ConnectionCooldown.idle, 1_000), [7_000, heard, []])
+    const own: ConnectionCooldown.State = { ...heard, until: 8_000, level: 1 }
+    assert.deepStrictEqual(hear(own, 1_000), [0, own, []])
+    assert.deepStrictEqual(hear({ ...own, until: 7_999 }, 1_000), [7_000, heard, []])
+    assert.deepStrictEqual(hear({ ...own, until: 1_000 }, 1_000), [7_000, heard, []])
+    const well = (now: number) => ConnectionCooldown.step(own, { _tag: "HeardWell" }, oauth, now)
+    assert.deepStrictEqual([well(7_999), well(8_000)], [[0, own, []], [0, ConnectionCooldown.idle, []]])
+  })
+
+  it("is what the stored record says when that was changed", () => {
+    const [, running] = fail(ConnectionCooldown.idle, 503, 0)
+    const tell = (until: number, level: number) => ConnectionCooldown.step(running, { _tag: "Told", until, level }, oauth, 1)
+    assert.deepStrictEqual([tell(0, 0), tell(70, 0), tell(0, 2)], [[0, ConnectionCooldown.idle, []], [0, { ...ConnectionCooldown.idle, until: 70 }, []], [0, { ...ConnectionCooldown.idle, level: 2 }, []]])
+  })
+
+  it("a success ends what is remembered of a level alone", () => {
+    const level: ConnectionCooldown.State = { ...ConnectionCooldown.idle, level: 2 }
+    assert.deepStrictEqual(ConnectionCooldown.step(level, { _tag: "Succeeded", letIn: false }, oauth, 1), [0, ConnectionCooldown.idle, ["save"]])
+    assert.deepStrictEqual(ConnectionCooldown.step({ ...level, level: 0, until: 1 }, { _tag: "Succeeded", letIn: false }, oauth, 1)[2], ["save"])
   })
 
   const Act = Schema.Struct({

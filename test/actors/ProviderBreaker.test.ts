@@ -196,6 +196,54 @@ describe("any history of calls", () => {
     }
   })
 
+  describe("that is open for one model", () => {
+    const [early, closed] = enter(ProviderBreaker.fresh, 0)
+    const open = failing(4, closed)
+    const own = ProviderBreaker.ticketOf(open, "m")
+    const other = ProviderBreaker.ticketOf(open, "other")
+
+    it("hears nothing of the same model's other calls, however often they fail, nor of calls from before", () => {
+      assert.strictEqual(open.only, "m")
+      for (const result of ["failed", "ok", "neutral"] as const) {
+        let state = open
+        for (let times = 0; times < 2 * settings.failureThreshold; times++) state = end(state, own, result, 5)[1]
+        assert.strictEqual(state, open, result)
+        assert.strictEqual(end(open, ticketOf(early), result, 5)[1], open, `${result} of a call from before`)
+      }
+    })
+
+    it("opens for all when another model fails so often in a row, too", () => {
+      const states = [open]
+      for (let times = 0; times < settings.failureThreshold; times++) states.push(end(states.at(-1) as ProviderBreaker.State, other, "failed", 500)[1])
+      assert.deepStrictEqual(states.map((state) => ProviderBreaker.phaseFor(state, "other", settings, 500)), ["closed", "closed", "degraded", "degraded", "open"])
+      assert.deepStrictEqual(states.map(({ only, openUntil }) => [only, openUntil]), [["m", 1_000], ["m", 1_000], ["m", 1_000], ["m", 1_000], [null, 1_500]])
+      const answered = end(states[3] as ProviderBreaker.State, other, "ok", 500)[1]
+      assert.deepStrictEqual([answered.others, answered.only, answered.openUntil], [0, "m", 1_000])
+      assert.strictEqual(end(open, other, "ok", 500)[1], open)
+    })
+
+    it("is degraded for every model while it is closed", () => {
+      assert.deepStrictEqual(["m", "other"].map((model) => ProviderBreaker.phaseFor(failing(2), model, settings, 0)), ["degraded", "degraded"])
+    })
+  })
+
+  it("a probe decides once: its second word, and that of one that was given up, change nothing", () => {
+    const [reply, probing] = enter(failing(4), 1_000)
+    const probe = ticketOf(reply)
+    const [, undecided] = end(probing, probe, "neutral", 1_001)
+    for (const result of ["ok", "failed", "neutral"] as const) assert.strictEqual(end(undecided, probe, result, 1_002)[1], undecided, result)
+    const [next, again] = enter(undecided, 1_002)
+    assert.isTrue(ticketOf(next).probe)
+    const [successor, replaced] = enter(again, 1_000_000)
+    assert.notStrictEqual(ticketOf(successor).era, probe.era, "the lost probe's place is given away")
+    for (const result of ["ok", "failed"] as const) assert.strictEqual(end(replaced, ticketOf(next), result, 1_000_001)[1], replaced, result)
+    const [, shut] = end(replaced, ticketOf(successor), "failed", 1_000_001)
+    const [, closed] = end(replaced, ticketOf(successor), "ok", 1_000_001)
+    for (const state of [shut, closed]) {
+      for (const late of [probe, ticketOf(next), ticketOf(successor)]) assert.strictEqual(end(state, late, "failed", 1_000_002)[1], state)
+    }
+  })
+
   const Hold = Schema.Struct({ holdMs: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2 * maxHintMs })), now: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 })) })
   it.prop("stays open until the end that the upstream named, and never shorter than its own time", { hold: Arbitrary.schema(Hold) }, ({ hold: { holdMs, now } }) => {
     const [reply, entered] = enter(failing(3, ProviderBreaker.fresh, now), now)
