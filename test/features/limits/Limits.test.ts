@@ -186,6 +186,68 @@ describe("limits of keys", () => {
     assert.isTrue((yield* use(daily, "b", 1)) instanceof PublicError)
   })))
 
+  it.effect("a limit that is used up refuses requests that it holds for, told by the one that lasts longest", () => Effect.scoped(Effect.gen(function*() {
+    const { limits, use } = yield* world
+    const both = keyWith({ usageLimitEnabled: true, dailyUsageLimitUsd: 1, weeklyUsageLimitUsd: 1 })
+    yield* use(both, "a", 1, 1)
+    const refused = yield* use(both, "b", 1)
+    assert.isTrue(refused instanceof PublicError && refused.code === "budget_exceeded" && (refused.retryAfterSeconds ?? 0) > 24 * 3_600)
+    const own = limits.of(both)
+    if (own === null) return assert.fail("the key has limits")
+    assert.isNull(limits.open(own, { ...ask, free: true }), "a request that costs nothing goes on")
+  })))
+
+  it.effect("a session is known for a minute, and counts for five from its last request", () => Effect.scoped(Effect.gen(function*() {
+    const alone = MemoryLimitStore.make({ node: "n", now: () => 0 })
+    const marked: Array<string> = []
+    let free = true
+    const { limits } = yield* worldOver({ ...alone, session: (_, name) => Effect.sync(() => {
+      marked.push(name)
+      return free
+    }) })
+    const own = limits.of(keyWith({ maxSessions: 1 }))
+    if (own === null) return assert.fail("the key has limits")
+    const come = (session: string | null) => {
+      const opened = limits.open(own, { ...ask, session })
+      return Effect.isEffect(opened) ? opened : Effect.succeed(opened)
+    }
+    for (const session of ["a", "a", null, "b"]) assert.isNull(yield* come(session))
+    assert.deepStrictEqual(marked, ["a", "b"])
+    yield* TestClock.adjust(59_999)
+    assert.isNull(yield* come("a"))
+    assert.lengthOf(marked, 2)
+    yield* TestClock.adjust(1)
+    assert.isNull(yield* come("a"))
+    assert.deepStrictEqual(marked, ["a", "b", "a"])
+    free = false
+    const refused = yield* come("c")
+    assert.deepStrictEqual([refused?.code, refused?.retryAfterSeconds], ["rate_limit_exceeded", 300])
+    assert.include(refused?.message, "may have 1 sessions at once")
+    free = true
+    for (const session of ["c", "d", "e", "f"]) yield* come(session)
+    yield* TestClock.adjust(60_001)
+    yield* come("g")
+    assert.deepStrictEqual([...own.sessions.keys()], ["g"], "those that are over are forgotten")
+  })))
+
+  it.effect("a key that changes keeps what it used; one that is idle for an hour is forgotten, and what its calls hold is not", () => Effect.scoped(Effect.gen(function*() {
+    const { begin, limits, use } = yield* world
+    yield* use(daily, "a", 1, 0.6)
+    const raised = keyWith({ usageLimitEnabled: true, dailyUsageLimitUsd: 2 })
+    assert.isFalse((yield* use(raised, "b", 1, 0.6)) instanceof PublicError)
+    const lowered = keyWith({ usageLimitEnabled: true, dailyUsageLimitUsd: 1 })
+    assert.isTrue((yield* use(lowered, "c", 1)) instanceof PublicError, "1.2 of 1 is used")
+    const [status] = yield* limits.status("k", limits.rulesOf(lowered))
+    assert.deepStrictEqual([status?.used, status?.reserved], [1.2e10, 0])
+    const other = { ...keyWith({ usageLimitEnabled: true, dailyUsageLimitUsd: 5 }), id: "other" }
+    const running = yield* begin(other)
+    assert.isTrue(running !== null && !(running instanceof PublicError))
+    const [first, second] = [limits.of(lowered), limits.of(other)]
+    yield* TestClock.adjust(2 * hour)
+    assert.notStrictEqual(limits.of({ ...lowered }), first, "it was forgotten")
+    assert.strictEqual(limits.of({ ...other }), second, "it has a call that runs")
+  })))
+
   it.effect("of several nodes one says that its journals were replayed before it asks for a block, whatever it takes", () => Effect.scoped(Effect.gen(function*() {
     const order: Array<string> = []
     const alone = MemoryLimitStore.make({ node: "n", now: () => 0, shared: true })

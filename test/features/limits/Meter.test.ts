@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Blocks from "#actors/limits/Blocks.ts"
 import * as Meter from "#actors/limits/Meter.ts"
+import { RuleCounter } from "#actors/limits/RuleCounter.ts"
 import type { BlockDraw } from "#actors/limits/ports/LimitStore.ts"
 
 const window = { interval: "daily", minutes: 0 } as const
@@ -100,6 +101,36 @@ describe("a meter", () => {
     assert.strictEqual(Meter.step(small, { _tag: "Reserve", amount: 6 }, 0)[0]._tag, "Reserved")
   })
 
+  it("after its requests are over one may begin on the rest again, whatever it needs, and none on nothing", () => {
+    for (const _tag of ["Settle", "Release"] as const) {
+      let meter = drawn(Meter.make(window, 10, 0), 10)
+      for (let turn = 0; turn < 3; turn++) {
+        const [reply, busy] = Meter.step(meter, { _tag: "Reserve", amount: 25 }, 0)
+        assert.deepStrictEqual(reply, { _tag: "Reserved", reservation: { start: 0, amount: 25 } })
+        meter = Meter.step(busy, { _tag, reservation: { start: 0, amount: 25 }, actual: 3 }, 0)[1]
+      }
+      assert.deepStrictEqual([meter.inFlight, meter.reserved, meter.total], [0, 0, _tag === "Settle" ? 9 : 0])
+    }
+    const last = drawn(Meter.make(window, 10, 0), 1)
+    assert.strictEqual(Meter.step(last, { _tag: "Reserve", amount: 25 }, 0)[0]._tag, "Reserved")
+    assert.deepStrictEqual(Meter.step(drawn(last, 0), { _tag: "Reserve", amount: 1 }, 0)[0], { _tag: "Refused", reason: "short" })
+  })
+
+  it("reserves whole amounts, at least one, and is crossed by the last of its limit", () => {
+    const meter = drawn(Meter.make(window, 10, 0), 10)
+    assert.deepStrictEqual([0, -3, 1, 1.2].map((amount) => Meter.step(meter, { _tag: "Reserve", amount }, 0)[1].reserved), [1, 1, 1, 2])
+    const [, busy] = Meter.step(meter, { _tag: "Reserve", amount: 10 }, 0)
+    const settled = (actual: number) => Meter.step(busy, { _tag: "Settle", reservation: { start: 0, amount: 10 }, actual }, 0)[0]
+    assert.deepStrictEqual([settled(9), settled(10)], [{ _tag: "Done", crossed: false }, { _tag: "Done", crossed: true }])
+    assert.deepStrictEqual([-1, 0, 0.4, 0.6, 2.5].map((actual) => Meter.step(busy, { _tag: "Settle", reservation: { start: 0, amount: 10 }, actual }, 0)[1].total), [0, 0, 0, 1, 3])
+    const none = Meter.make(window, 0, 0)
+    const heard = (meter: Meter.Meter, booked: number) =>
+      Meter.step(meter, { _tag: "Drawn", start: meter.start, booked, reported: 0, held: 0, heldUntil: Infinity, sent: 0 }, 0)[0]
+    assert.deepStrictEqual(heard(none, 0), { _tag: "Done", crossed: false }, "a limit of nothing is not used up by use")
+    assert.deepStrictEqual(Meter.step(none, { _tag: "Reserve", amount: 1 }, 0)[0], { _tag: "Refused", reason: "unknown" })
+    assert.deepStrictEqual(heard(Meter.make(window, 1, 0), 1), { _tag: "Done", crossed: true })
+  })
+
   it("is exhausted at its limit, and only short of what others hold before it", () => {
     const at = (booked: number) => Meter.step(drawn(Meter.make(window, 10, 0), 0, { booked }), { _tag: "Reserve", amount: 1 }, 0)[0]
     assert.deepStrictEqual([at(9), at(10), at(11)], [
@@ -119,6 +150,24 @@ describe("a meter", () => {
     const full = drawn(Meter.make(window, 10, 0), 10)
     const meter = Meter.step(full, { _tag: "Reserve", amount: 4 }, 0)[1]
     const today = Meter.rolled(meter, window, 86_400_000)
-    assert.deepStrictEqual(Meter.step(today, { _tag: "Settle", reservation: { start: 0, amount: 4 }, actual: 9 }, 86_400_000)[1], today)
+    assert.deepStrictEqual(Meter.step(today, { _tag: "Settle", reservation: { start: 0, amount: 4 }, actual: 9 }, 86_400_000), [{ _tag: "Done", crossed: false }, today])
+  })
+})
+
+describe("a counter", () => {
+  it("comes near its limit once in a window: from its warning on, and not when it is used up", () => {
+    const counterOf = (warnAt?: number) => new RuleCounter({
+      id: "r", kind: "tokens", quota: "budget", scope: "daily", within: null, window, limit: 10, ...warnAt === undefined ? {} : { warnAt }
+    }, 0)
+    const near = counterOf(8)
+    const at = (counter: RuleCounter, booked: number) => {
+      counter.meter = drawn(counter.meter, 0, { booked })
+      return counter.comesNear()
+    }
+    assert.deepStrictEqual([7, 8, 9, 10].map((booked) => at(near, booked)), [false, true, false, false])
+    near.meter = Meter.rolled(near.meter, window, 86_400_000)
+    assert.deepStrictEqual([at(near, 0), at(near, 9)], [false, true], "the next window tells again")
+    assert.isFalse(at(counterOf(8), 10))
+    assert.isFalse(at(counterOf(), 9))
   })
 })

@@ -7,8 +7,10 @@ import * as Rolling from "#actors/limits/Rolling.ts"
 const Case = Schema.Struct({
   windowMs: Schema.Literals([1_000, 60_000, 86_400_000]),
   limit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 12 })),
-  /** Time since the step before in thousandths of the window, and how many places are asked for. */
-  steps: Schema.Array(Schema.Tuple([Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 400 })), Schema.Literals([1, 1, 1, 2, 5])])).check(Schema.isMaxLength(150))
+  /** Time since the step before in thousandths of the window, often inside one slot, and how many places are asked for. */
+  steps: Schema.Array(Schema.Tuple([
+    Schema.Union([Schema.Literals([0, 1, 3, 9, 20]), Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 400 }))]), Schema.Literals([1, 1, 1, 2, 5])
+  ])).check(Schema.isMaxLength(150))
 })
 
 describe("rolling rate windows (rateLimits)", () => {
@@ -43,6 +45,15 @@ describe("rolling rate windows (rateLimits)", () => {
     assert.deepInclude(Rolling.take(back, 5, 600)[0], { _tag: "Taken", count: 1 })
     assert.strictEqual(Rolling.count(Rolling.giveBack(back, 0)), 2)
     assert.deepInclude(Rolling.take(full, 1, 600)[0], { _tag: "Refused", until: 60_500 })
+  })
+
+  it("requests of one slot are one slot, and slots stand in their order, however they came", () => {
+    const added = ([[1, 2_500], [2, 500], [1, 1_200], [3, 900], [1, 2_100], [1, 0]] as const).reduce((rolling, [n, at]) => Rolling.add(rolling, n, at), Rolling.make(60_000, 99))
+    assert.deepStrictEqual(added.slots, [[0, 6, 900], [1_000, 1, 1_200], [2_000, 2, 2_500]])
+    assert.deepStrictEqual(Rolling.giveBack(added, 0).slots[0], [0, 5, 900])
+    assert.deepStrictEqual(Rolling.current(added, 60_900).slots, [[1_000, 1, 1_200], [2_000, 2, 2_500]])
+    assert.deepStrictEqual(Rolling.current(added, 62_500).slots, [])
+    assert.deepStrictEqual([1, 59, 60, 61, 60_000].map(Rolling.slotOf), [1, 1, 1, 2, 1_000])
   })
 
   it("a quiet window has every place", () => {
