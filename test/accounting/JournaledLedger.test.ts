@@ -217,6 +217,9 @@ describe("JournaledLedger", () => {
       yield* Support.open(ledger, start)
       ledger.settle(settledRow(start))
       yield* Support.turn
+      yield* TestClock.adjust("3 seconds")
+      assert.isAtLeast(store.inserts, 3, "the first pauses are short")
+      assert.isAtMost(store.inserts, 6)
       yield* TestClock.adjust("10 minutes")
       assert.isAtLeast(store.inserts, 45)
       assert.isAtMost(store.inserts, 90)
@@ -342,6 +345,50 @@ describe("JournaledLedger", () => {
       assert.strictEqual(store.rows.size, 39)
       assert.include(fs.readFileSync(path.join(directory, "rejected.jsonl"), "utf8"), "a13")
       assert.strictEqual(ledger.reconciliation().journaled, 1)
+      yield* stop
+    }))
+
+  it.effect("a row that is refused and cannot be set aside is kept, until the store takes it or the file can be written", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const file = path.join(directory, "rejected.jsonl")
+      fs.mkdirSync(file)
+      const store = new Support.ScriptedStore()
+      store.refuse = ({ attemptId }) => attemptId !== "after"
+      const { ledger, stop } = yield* run(store, { directory })
+      const settle = (id: string) => Effect.gen(function*() {
+        yield* Support.open(ledger, attemptStart(id))
+        ledger.settle(settledRow(attemptStart(id)))
+        yield* Support.turn
+        yield* TestClock.adjust("2 minutes")
+      })
+      yield* settle("taken")
+      assert.deepInclude(ledger.reconciliation(), { settled: 1, journaled: 1, stored: 0 })
+      store.refuse = ({ attemptId }) => attemptId === "aside"
+      yield* TestClock.adjust("2 minutes")
+      assert.deepStrictEqual([...store.rows.keys()], ["taken"])
+      yield* settle("aside")
+      assert.deepInclude(ledger.reconciliation(), { settled: 2, journaled: 1, stored: 1 })
+      fs.rmdirSync(file)
+      yield* TestClock.adjust("2 minutes")
+      assert.include(fs.readFileSync(file, "utf8"), "\"aside\"")
+      yield* settle("after")
+      assert.deepStrictEqual([...store.rows.keys()], ["taken", "after"])
+      yield* stop
+    }))
+
+  it.effect("a row is set aside only when it was refused twice", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const store = new Support.ScriptedStore()
+      let refusals = 1
+      store.refuse = () => refusals-- > 0
+      const { ledger, stop } = yield* run(store, { directory })
+      yield* Support.open(ledger, attemptStart("once"))
+      ledger.settle(settledRow(attemptStart("once")))
+      yield* Support.turn
+      yield* TestClock.adjust("2 minutes")
+      assert.deepStrictEqual([[...store.rows.keys()], Support.files(directory, /rejected/)], [["once"], []])
       yield* stop
     }))
 })
