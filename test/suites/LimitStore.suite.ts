@@ -159,6 +159,35 @@ export const suite = (name: string, open: () => Promise<Nodes>): void => {
       assert.strictEqual((yield* node("a").permits(id, 600_000, 1, 1)).granted, 0)
     })))
 
+    it("of several places of one slot one is given back at a time, and the others stay", run(Effect.fnUntraced(function*({ node }) {
+      const id = fresh()
+      const windowMs = 864_000_000
+      yield* node("a").seedPermits(id, windowMs, 3, [])
+      const taken = yield* Effect.forEach([1, 1, 1], (want) => node("a").permits(id, windowMs, 3, want))
+      assert.deepStrictEqual(taken.map(({ granted, used }) => [granted, used]), [[1, 1], [1, 2], [1, 3]])
+      for (const { forMs, slot } of taken) {
+        const over = slot + windowMs / 60 - Date.now()
+        assert.isAtMost(Math.abs(forMs - over), 5_000, "they may be used until the end of their slot")
+        assert.isAbove(forMs, 0)
+      }
+      yield* node("b").giveBack(id, windowMs, taken[0]?.slot ?? 0)
+      assert.deepInclude(yield* node("b").permits(id, windowMs, 3, 3), { granted: 1, used: 3 })
+      assert.strictEqual((yield* node("a").permits(id, windowMs, 3, 1)).granted, 0)
+    })))
+
+    it("the wait is until enough places are free for the limit that holds now, and what is older than the window is none", run(Effect.fnUntraced(function*({ node }) {
+      const id = fresh()
+      const ask = (limit: number) => node("a").permits(id, 600_000, limit, 1)
+      yield* node("a").seedPermits(id, 600_000, 4, [[599_000_000, 9], [500_000, 1], [100_000, 3]])
+      for (const [limit, wait] of [[4, 100_000], [3, 500_000], [1, 500_000]] as const) {
+        const { granted, used, waitMs } = yield* ask(limit)
+        assert.deepStrictEqual([granted, used], [0, 4])
+        assert.isAtMost(waitMs, wait)
+        assert.isAbove(waitMs, wait - 20_000)
+      }
+      assert.deepInclude(yield* ask(5), { granted: 1, used: 5 })
+    })))
+
     it("sessions are counted over all nodes, and known ones stay", run(Effect.fnUntraced(function*({ node }) {
       const id = fresh()
       const answers: Array<boolean> = []
@@ -166,6 +195,16 @@ export const suite = (name: string, open: () => Promise<Nodes>): void => {
         answers.push(yield* node(at).session(id, session, 2, 60_000))
       }
       assert.deepStrictEqual(answers, [true, true, false, true, true])
+    })))
+
+    it("a session that was idle for so long is over, and its place is another's", run(Effect.fnUntraced(function*({ node }) {
+      const id = fresh()
+      assert.isTrue(yield* node("a").session(id, "one", 1, 60_000))
+      assert.isFalse(yield* node("b").session(id, "two", 1, 60_000))
+      const over = performance.now() + 20
+      while (performance.now() <= over) yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      assert.isTrue(yield* node("b").session(id, "two", 1, 10))
+      assert.isFalse(yield* node("a").session(id, "one", 1, 60_000))
     })))
   })
 }
