@@ -162,6 +162,96 @@ describe("breakers over several nodes", () => {
     assert.strictEqual(world.nodes.filter((_, node) => world.enter(node) !== null).length, 1)
   })
 
+  it("let the same node try again at once after a probe that says nothing", () => {
+    const world = new World()
+    world.fail(2)
+    world.pass(RESET_MS)
+    world.release(world.enter(2) ?? undefined, -1)
+    assert.isNotNull(world.enter(2))
+  })
+
+  it("of one model let every other model in, until that fails as often: then they are of all", () => {
+    const world = new World()
+    const other = target(record, { model: "other" })
+    const refused = () => world.nodes.map((node) => [node.check(to, world.now)?.reason ?? null, node.check(other, world.now)?.reason ?? null])
+    world.fail(0)
+    assert.deepStrictEqual(refused(), Array.from({ length: NODES }, () => ["breaker-open", null]))
+    assert.deepInclude(world.nodes[1]?.breakers(world.now)[0], { model: to.model, state: "open" })
+    // At the node whose own breaker is open, too: there the other model's failures count beside it.
+    for (let i = 0; i < 3; i++) {
+      const pass = world.nodes[0]?.enter(other, world.now)
+      if (pass === undefined || !isPass(pass)) return assert.fail("the other model is let in")
+      pass.release(verdict(500), world.now)
+    }
+    assert.deepStrictEqual(refused(), Array.from({ length: NODES }, () => ["breaker-open", "breaker-open"]))
+    assert.deepInclude(world.nodes[1]?.breakers(world.now)[0], { model: null, state: "open" })
+  })
+
+  it("are shown by every node, with the time that is left, and then as half-open", () => {
+    const world = new World()
+    world.fail(0)
+    const shown = (node: number) => world.nodes[node]?.breakers(world.now).map(({ failures, provider, retryAfterMs, state }) => [provider, state, retryAfterMs, failures])
+    world.pass(1_000)
+    assert.deepStrictEqual([shown(0), shown(1)], [[[to.provider, "open", 2_000, 3]], [[to.provider, "open", 2_000, 0]]])
+    world.pass(1_999)
+    assert.deepStrictEqual(shown(1), [[to.provider, "open", 1, 0]])
+    world.pass(1)
+    assert.deepStrictEqual(shown(1), [[to.provider, "half-open", 0, 0]])
+    world.pass(5_000)
+    assert.deepStrictEqual([shown(0), shown(1)], [[[to.provider, "half-open", 0, 3]], [[to.provider, "half-open", 0, 0]]])
+  })
+
+  it("that an operator closes at the node itself are closed there, and its claim is another's; others stay", () => {
+    const world = new World()
+    world.fail(0)
+    assert.strictEqual(world.nodes[0]?.reset("another", world.now), 0)
+    assert.strictEqual(world.nodes[0]?.check(to, world.now)?.reason, "breaker-open")
+    world.pass(RESET_MS + 10)
+    assert.strictEqual(world.claim?.node, 0)
+    assert.strictEqual(world.nodes[0]?.reset(to.provider, world.now), 1)
+    assert.isNull(world.claim)
+    for (const node of world.nodes) assert.isNull(node.check(to, world.now))
+    assert.strictEqual(world.nodes[0]?.reset(null, world.now), 0)
+  })
+
+  it("that another node opens anew give back a claim that was not used", () => {
+    const world = new World()
+    world.fail(0)
+    world.pass(RESET_MS + 10)
+    assert.strictEqual(world.claim?.node, 0)
+    world.nodes[0]?.hear({ provider: to.provider, model: null, forMs: RESET_MS })
+    assert.isNull(world.claim)
+    assert.strictEqual(world.nodes[0]?.check(to, world.now)?.reason, "breaker-open")
+  })
+
+  it("opened anew hear nothing of a probe from before, good or bad", () => {
+    for (const status of [200, 503, -1]) {
+      const world = new World()
+      world.fail(0)
+      world.pass(RESET_MS)
+      const probe = world.enter(0)
+      assert.isNotNull(probe)
+      for (const node of world.nodes) node.hear({ provider: to.provider, model: null, forMs: 9 * RESET_MS })
+      world.release(probe ?? undefined, status)
+      for (const node of world.nodes) assert.deepInclude(node.check(to, world.now), { reason: "breaker-open", until: 10 * RESET_MS }, String(status))
+    }
+  })
+
+  it("from before a start are the gateway's as well: its first call afterwards needs the claim", () => {
+    const world = new World()
+    world.fail(0)
+    let asked = 0
+    const effects = { now: () => world.now, tell: () => {}, want: () => {}, after: () => {}, giveUp: () => {}, claim: (_: string, told: (won: boolean) => void) => {
+      asked++
+      told(false)
+    } }
+    const tables = world.tables[0] as Tables
+    const again = new BreakerTable(tables, tables as unknown as ResilienceControl["Service"], effects)
+    world.pass(RESET_MS + 10)
+    assert.strictEqual(again.check(to, world.now)?.reason, "breaker-probing")
+    assert.strictEqual(asked, 1)
+  })
+
   it("lets another node probe when the one that had the claim died", () => {
     const world = new World()
     world.fail(0)
