@@ -55,8 +55,9 @@ const routes = ({ metricsAccess }: Values) => Effect.all([
 ])
 
 export const layer = (settings: Values) =>
-  Layer.mergeAll(Endpoint.layer(routes(settings)), ConversationTargetTests.layer, ConversationEvalCalls.layer, FramedAgentCalls.layer, FramedOwnCalls.layer, Reports.viewsLayer, Live.callsLayer, Live.watchLayer, Repeats.viewLayer).pipe(
+  Layer.mergeAll(Endpoint.layer(routes(settings)), ConversationTargetTests.layer, ConversationEvalCalls.layer, FramedAgentCalls.layer, Reports.viewsLayer, Live.callsLayer, Live.watchLayer, Repeats.viewLayer).pipe(
     Layer.provideMerge(Layer.mergeAll(ConversationServices.layer, PageReader.layer)),
+    Layer.provideMerge(FramedOwnCalls.layer),
     Layer.provideMerge(Inference.layer(stages)),
     Layer.provideMerge(Layer.mergeAll(Repeats.layer, Searches.layer(settings.searchCacheTtlMs), Requests.layer, Reports.layer, Admission.layer)),
     Layer.provideMerge(Layer.mergeAll(CurrentRouter.layer, Live.layer)),

@@ -160,6 +160,11 @@ export class Ensemble implements LiveRequest {
     this.tally.release(false)
   }
 
+  /** What work between calls cost, USD: it has rows of its own. */
+  spent(costUsd: number): void {
+    this.tally.costUsd += costUsd
+  }
+
   /** Work between calls, which ends with the request: null when the client has left or the gateway stops. */
   during<A>(work: Effect.Effect<A>): Effect.Effect<A | null> {
     return Effect.suspend(() => {

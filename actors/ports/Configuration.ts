@@ -38,6 +38,8 @@ export interface Snapshot {
   readonly synced: SyncedModels
   /** What of a body connections' upstreams are not sent, by the connection's id; as it is stored. */
   readonly paramFilters: ReadonlyMap<string, unknown>
+  /** Which tools of vendors the gateway runs itself, by the connection's id; as it is stored. */
+  readonly interceptions: ReadonlyMap<string, unknown>
   /** `<kind>/<id>` of each record that the configuration file declares. */
   readonly fileOwned: ReadonlyMap<string, FileOwned>
   /** What calls leave by; null = every call goes direct. */

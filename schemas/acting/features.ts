@@ -16,7 +16,7 @@ export const features = {
   dashboard: feature("Health checks in lists of the dashboard", "No list of the dashboard holds health checks, so none can be hidden."),
   discovery: feature("Rankings and feeds of catalogues", "No public ranking is read, and lists of models are read from provider nodes alone."),
   interfaceModes: feature("Other settings of routing", "The gateway decides by combos, chains, aliases, tasks and automatic routing alone."),
-  interception: feature("Interception of hosted tools", "Hosted tools are run by their vendors; the gateway runs none in their place. Its own tools are those of MCP servers."),
+  interception: feature("Proxies of hosted tools", "Pages leave by what calls of the provider that reads them leave by; a rule names no proxy of its own."),
   logging: feature("Bodies and tool sources in logs", "Bodies of requests are never in the log; the setting callLogBodies keeps them beside their calls."),
   memory: feature("Other stores of memory", "The vectors of entries are in the gateway's own database."),
   pluginExtras: feature("Permissions, pages and further hooks of plugins", "The sandbox of a plugin has no network, files, variables and programs. Its hooks do not see streams, and it brings no skills, pages or widgets."),

@@ -13,7 +13,7 @@ import { connection } from "#test/suites/records.ts"
 const snapshot = (...connections: ReadonlyArray<Connection>): Snapshot => ({
   version: 1, connections, connectionById: new Map(connections.map((one) => [one.id, one])),
   activeByProvider: new Map(connections.map((one) => [one.provider, [one]])), nodes: [], nodeById: new Map(), nodeByPrefix: new Map(), customModels: [], combos: [], comboMappings: [],
-  aliases: new Map(), settings: new Map(), flagOverrides: new Map(), paramFilters: new Map(), pricing: new Map(), synced: SyncedModels.none, fileOwned: new Map(), simulatorUrl: null, egress: null, simulatorListed: false
+  aliases: new Map(), settings: new Map(), flagOverrides: new Map(), paramFilters: new Map(), interceptions: new Map(), pricing: new Map(), synced: SyncedModels.none, fileOwned: new Map(), simulatorUrl: null, egress: null, simulatorListed: false
 })
 
 const first = (one: Connection, model: string, face: FormatName = "chat-completions"): Target => {

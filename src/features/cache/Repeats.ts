@@ -41,10 +41,11 @@ const make = Effect.gen(function*() {
   let windowMs = 0
   let settings = ""
   const read = (): void => {
-    const { flagOverrides, paramFilters, settings: stored } = configuration.current()
+    const { flagOverrides, interceptions, paramFilters, settings: stored } = configuration.current()
     const window = stored.get("idempotencyWindowMs") ?? settingDefaults["idempotencyWindowMs"]
     windowMs = typeof window === "number" && window > 0 ? window : 0
-    settings = Identity.settingsDigest(paramFilters.size === 0 ? stored : new Map([...stored, ["paramFilters", Object.fromEntries(paramFilters)]]), flagOverrides)
+    const documents = Object.entries({ paramFilters, interceptions }).filter(([, of]) => of.size > 0).map(([name, of]) => [name, Object.fromEntries(of)] as const)
+    settings = Identity.settingsDigest(documents.length === 0 ? stored : new Map([...stored, ...documents]), flagOverrides)
   }
   read()
   const unsubscribe = configuration.onChange(read)

@@ -3,18 +3,14 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
-import { documentKind, ParamFilters, paramFiltersDefaults } from "#schemas/words/ParamFilters.ts"
+import * as InterceptionRules from "#schemas/tools/InterceptionRules.ts"
+import * as ParamFilters from "#schemas/words/ParamFilters.ts"
 import { Connections } from "#src/features/providers/ports/Connections.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import type { Table } from "#src/management/acting/ActingTable.ts"
 import { refuseOwned } from "#src/management/ownership/ownership.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import * as Acting from "./acting.ts"
-import { InterceptionRules } from "./api.ts"
-
-const noRules: typeof InterceptionRules.Type = {
-  interceptSearch: false, interceptFetch: false, fetchBackend: null, fetchProxyUrl: null, models: {}
-}
 
 export const make = Effect.gen(function*() {
   const audit = yield* Audit
@@ -41,7 +37,7 @@ export const make = Effect.gen(function*() {
     return { get, put }
   }
   return {
-    filters: kept(documentKind, Acting.paramFilters, ParamFilters, paramFiltersDefaults),
-    rules: kept("interception-rules", Acting.interceptionRules, InterceptionRules, noRules)
+    filters: kept(ParamFilters.documentKind, Acting.paramFilters, ParamFilters.ParamFilters, ParamFilters.paramFiltersDefaults),
+    rules: kept(InterceptionRules.documentKind, Acting.interceptionRules, InterceptionRules.InterceptionRules, InterceptionRules.interceptionDefaults)
   }
 })

@@ -1,8 +1,9 @@
 /** Which fields of connections, provider nodes and custom models act. */
-import { actIn, actsIn, lack, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
+import { actIn, actsIn, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
 import * as ActingTable from "#src/management/acting/ActingTable.ts"
+import type { InterceptionRules } from "#schemas/tools/InterceptionRules.ts"
 import type { ParamFilters } from "#schemas/words/ParamFilters.ts"
-import type { ConnectionChange, InterceptionRules } from "./api.ts"
+import type { ConnectionChange } from "./api.ts"
 import type { ModelInput } from "./models/api.ts"
 import type { NewNode } from "./nodes/api.ts"
 
@@ -58,10 +59,9 @@ const paramFilterRows: RowsOf<ParamFilters> = {
   autoLearn: actsIn("src/inference/lane/services/LearnedParameters.ts")
 }
 
-const interceptionRuleRows: RowsOf<typeof InterceptionRules.Type> = {
-  ...lack("interception", false, "interceptSearch", "interceptFetch"),
-  ...lack("interception", null, "fetchBackend", "fetchProxyUrl"),
-  models: lacks("interception", {})
+const interceptionRuleRows: RowsOf<InterceptionRules> = {
+  ...actIn("src/inference/conversations/toolLoop/interception.ts", "interceptSearch", "interceptFetch", "fetchBackend", "models"),
+  fetchProxyUrl: lacks("interception")
 }
 
 const nodeRows: RowsOf<NewNode> = {

@@ -4,6 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { AuthType, Connection, TestStatus } from "#schemas/records/Connection.ts"
+import { InterceptionRules } from "#schemas/tools/InterceptionRules.ts"
 import { Owner } from "#schemas/FileOwned.ts"
 import { ParamFilters } from "#schemas/words/ParamFilters.ts"
 import { Access, administers, reads } from "#schemas/api/Access.ts"
@@ -129,13 +130,6 @@ const ImportReply = Schema.Struct({
   total: Schema.Int, created: Schema.Int, failed: Schema.Int, results: Schema.Array(rowResult)
 })
 
-export const InterceptionRules = Schema.Struct({
-  interceptSearch: Schema.Boolean,
-  interceptFetch: Schema.Boolean,
-  fetchBackend: Schema.NullOr(Schema.Literals(["firecrawl", "jina", "tavily"])),
-  fetchProxyUrl: Schema.NullOr(text(0, 2000)),
-  models: Document
-})
 /** Provider connections. */
 export const ProvidersGroup = HttpApiGroup.make("providers").add(
   HttpApiEndpoint.get("list", "/api/providers", { success: Schema.Struct({ connections: Schema.Array(ConnectionView) }) })

@@ -9,7 +9,9 @@ import { Shadows } from "#src/inference/conversations/ensembles/Shadows.ts"
 import { Inference } from "#src/inference/lane/services/Inference.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import { LaneOptions } from "#src/inference/lane/services/LaneOptions.ts"
+import * as Interception from "#src/inference/conversations/toolLoop/interception.ts"
 import { CompressionSavings } from "#src/inference/ports/CompressionSavings.ts"
+import { OwnCalls } from "#src/inference/ports/OwnCalls.ts"
 import { PreviousResponses } from "#src/inference/ports/PreviousResponses.ts"
 import { ServerTools } from "#src/inference/ports/ServerTools.ts"
 import { SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
@@ -35,6 +37,10 @@ export interface ConversationServices extends LaneServices {
   /** Tools that the gateway runs for the model, where a request asks for it, and in how many turns. */
   readonly tools: ServerTools["Service"]
   readonly toolLoopSteps: number
+  /** Which tools of vendors the gateway runs itself; null = none (interception rules of connections). */
+  readonly interceptions: () => Interception.Rules | null
+  /** Asks the gateway's own endpoints. */
+  readonly askOwn: OwnCalls["Service"]["ask"]
   /** What is marked for the caches of vendors (settings.promptCacheStrategy and its neighbours). */
   readonly promptCache: () => PromptCacheRules
   /** What is said around the instructions of every conversation; null = nothing (settings systemPrompt and customSystemPrompt). */
@@ -67,12 +73,14 @@ export const layer = Layer.effect(Conversing, Effect.gen(function*() {
   let systemPrompt: SystemPrompt.SystemPrompt | null | undefined
   let thinkingRule: Thinking.ThinkingRule | null | undefined
   let compression: Effective.Rules | null | undefined
+  let interceptions: Interception.Rules | null | undefined
   yield* Effect.acquireRelease(
     Effect.sync(() => configuration.onChange(() => {
       promptCache = null
       systemPrompt = undefined
       thinkingRule = undefined
       compression = undefined
+      interceptions = undefined
     })),
     (quiet) => Effect.sync(quiet)
   )
@@ -84,6 +92,8 @@ export const layer = Layer.effect(Conversing, Effect.gen(function*() {
     keptReasoning: yield* KeptReasoning,
     tools: yield* ServerTools,
     toolLoopSteps: (yield* LaneOptions).toolLoopSteps,
+    interceptions: () => interceptions === undefined ? interceptions = Interception.rulesOf(configuration.current().interceptions) : interceptions,
+    askOwn: (yield* OwnCalls).ask,
     ...yield* PreviousResponses,
     savings: yield* CompressionSavings,
     previousResponseId: () => {

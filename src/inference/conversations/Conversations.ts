@@ -59,8 +59,8 @@ export const operation = (given: ConversationServices, { codec, compacts, endpoi
       const { prompt, route: to } = planned
       const rules = services.compression()
       if (rules !== null) prompt.shortening = shorteningOf(rules, services, clientRequest, call, planned)
-      const tools = ToolLoop.wanted(clientRequest)
-      if (tools !== undefined) return ToolLoop.begin(services, face, clientRequest, call, planned, tools, waited === undefined ? null : waited.since)
+      const tools = ToolLoop.wanted(services, clientRequest, planned)
+      if (tools !== null) return ToolLoop.begin(services, face, clientRequest, call, planned, tools, waited === undefined ? null : waited.since)
       if (Ensembles.isFor(to)) return Ensembles.begin(services, face, clientRequest, call, to, prompt, waited === undefined ? null : waited.since)
       if (to.combo === null) return null
       const encoding = new ConversationEncoding(services, call.codec, call.head, prompt, to, null, clientRequest.header("x-gateway-effort"))

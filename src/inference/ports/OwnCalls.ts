@@ -11,6 +11,8 @@ export interface OwnQuestion {
   readonly keyHash: string | null
   /** The caller's, for the key's rules of addresses. */
   readonly address: string
+  /** More headers, lower-case name and value in turn; absent = none. */
+  readonly headers?: ReadonlyArray<string>
 }
 
 export interface OwnAnswer {

@@ -20,18 +20,18 @@ const nothingPending = (): number => 0
 export const layer = Layer.effect(OwnCalls, Effect.gen(function*() {
   const frontEnd = yield* FrontEnd
   return OwnCalls.of({
-    ask: ({ address, body, keyHash, path }) => Effect.callback<OwnAnswer>((resume) => {
+    ask: ({ address, body, headers = [], keyHash, path }) => Effect.callback<OwnAnswer>((resume) => {
       const parts: Array<Buffer> = []
       let [begun, held] = [0, 0]
       let head: ReadonlyArray<string> = []
       const finish = (answer: OwnAnswer): void => resume(Effect.succeed(answer))
       const exchange = new FramedExchange(
-        { method: "POST", path, query: "", headers: ["content-type", "application/json"], peerAddress: address, remoteAddress: address, actsAs: { keyHash } },
+        { method: "POST", path, query: "", headers: ["content-type", "application/json", ...headers], peerAddress: address, remoteAddress: address, actsAs: { keyHash } },
         Buffer.from(body),
         {
-          start: (status, headers) => {
+          start: (status, started) => {
             begun = status
-            head = headers
+            head = started
           },
           bytes: (chunk) => {
             held += chunk.length
@@ -46,7 +46,7 @@ export const layer = Layer.effect(OwnCalls, Effect.gen(function*() {
             return true
           },
           end: () => finish({ status: begun, headers: head, body: Buffer.concat(parts).toString("utf8") }),
-          whole: (status, headers, bytes) => finish(bytes.length > LONGEST ? tooLong : { status, headers, body: Buffer.from(bytes).toString("utf8") }),
+          whole: (status, told, bytes) => finish(bytes.length > LONGEST ? tooLong : { status, headers: told, body: Buffer.from(bytes).toString("utf8") }),
           cut: () => finish(broken)
         },
         frontEnd.heldBodies, nothingPending

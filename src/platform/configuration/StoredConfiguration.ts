@@ -15,6 +15,7 @@ import { isOn } from "#schemas/flagCatalogue.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import * as SyncedModels from "#schemas/catalogue/SyncedModels.ts"
 import * as FileOwned from "#schemas/FileOwned.ts"
+import * as InterceptionRules from "#schemas/tools/InterceptionRules.ts"
 import * as ParamFilters from "#schemas/words/ParamFilters.ts"
 import type { Settings } from "./Settings.ts"
 import { SimulatorAddress } from "./SimulatorAddress.ts"
@@ -46,7 +47,7 @@ const tooLate = new StoreError({
 
 /** Kinds of changes that concern the snapshot; of documents, only those of `documentKinds`. */
 const kinds = new Set<ChangeKind>(["connection", "node", "custom-model", "combo", "combo-mapping", "proxy", "proxy-assignment"])
-const documentKinds: ReadonlySet<string> = new Set(["alias", "setting", "flag", "pricing", SyncedModels.stateKind, ParamFilters.documentKind, FileOwned.KIND])
+const documentKinds: ReadonlySet<string> = new Set(["alias", "setting", "flag", "pricing", SyncedModels.stateKind, ParamFilters.documentKind, InterceptionRules.documentKind, FileOwned.KIND])
 
 const concerns = (change: Change): boolean =>
   change.kind === "document" ? documentKinds.has(change.id.slice(0, change.id.indexOf("/"))) : kinds.has(change.kind)
@@ -92,6 +93,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     const pricing = yield* documents.list("pricing")
     const synced = yield* loadSynced
     const paramFilters = yield* documents.list(ParamFilters.documentKind)
+    const interceptions = yield* documents.list(InterceptionRules.documentKind)
     const fileOwned = yield* documents.list(FileOwned.KIND)
     const proxies = yield* proxyStore.list
     const assignments = yield* proxyStore.assignments
@@ -115,6 +117,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       pricing,
       synced,
       paramFilters,
+      interceptions,
       fileOwned: FileOwned.byRecord(fileOwned),
       egress: Egress.make({ proxies, assignments, settings, chooses }),
       simulatorUrl,

@@ -46,7 +46,7 @@ const probe = (candidate: Candidate, answer: (request: UpstreamRequest) => Scrip
     Layer.succeed(Configuration, {
       current: () => ({
         version: 1, connections: [], connectionById: new Map(), activeByProvider: new Map(), nodes: [], nodeById: new Map(), nodeByPrefix: new Map(),
-        customModels: [], combos: [], comboMappings: [], aliases: new Map(), settings: new Map(), flagOverrides: new Map(), paramFilters: new Map(), pricing: new Map(), synced: SyncedModels.none, fileOwned: new Map(), egress: null, simulatorUrl: "http://127.0.0.1:1/v1", simulatorListed: true
+        customModels: [], combos: [], comboMappings: [], aliases: new Map(), settings: new Map(), flagOverrides: new Map(), paramFilters: new Map(), interceptions: new Map(), pricing: new Map(), synced: SyncedModels.none, fileOwned: new Map(), egress: null, simulatorUrl: "http://127.0.0.1:1/v1", simulatorListed: true
       }),
       commit: (write) => write, reload: Effect.void, onChange: () => () => {}
     })

@@ -1,6 +1,6 @@
 /**
- * A request whose model may use tools that the gateway runs: the allowed tools of MCP servers stand beside the client's own. A call of
- * such a tool is run here and the model asked again, until an answer is the client's: one without such calls, one that calls a tool of
+ * A request whose model may use tools that the gateway runs: the allowed tools of MCP servers stand beside the client's own, and
+ * functions stand in the place of a vendor's tools where the rules of the first target's connection say so. A call of such a tool is run here and the model asked again, until an answer is the client's: one without such calls, one that calls a tool of
  * the client's, or the one after the last turn, in which no tool may be called. Each turn is a call of its own, with its row, its limits
  * and its fallbacks; the client sees the last answer.
  */
@@ -9,6 +9,7 @@ import { Ensemble, type Given } from "#actors/ensemble/Ensemble.ts"
 import * as Inbound from "#actors/request/Inbound.ts"
 import type { AttemptNote, SkipNote } from "#actors/request/Inbound.ts"
 import type { Face } from "#actors/request/ports/Face.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
@@ -24,6 +25,8 @@ import type { ToolUser } from "#src/inference/ports/ServerTools.ts"
 import * as Dialects from "#src/wire/dialects.ts"
 import { restoredAnswer } from "#src/wire/neutral/restoredAnswer.ts"
 import { restoredOf } from "#src/wire/neutral/ToolNames.ts"
+import * as HostedTools from "./HostedTools.ts"
+import * as Interception from "./interception.ts"
 import * as ToolTurns from "./toolTurns.ts"
 
 const FLAG = "SERVER_OWNED_TOOL_LOOP_ENABLED"
@@ -33,10 +36,29 @@ const TOOLS_MAX = 128
 const CALLS_MAX = 16
 const AT_ONCE = 4
 
-/** Which tools the request asks for; undefined = none. */
-export const wanted = (clientRequest: Pick<ClientRequest, "header">): string | undefined => clientRequest.header("x-gateway-tools")
+/** Tools that the gateway runs for a request. */
+interface Wanted {
+  /** Which tools of MCP servers its header asks for; undefined = none. */
+  readonly header: string | undefined
+  /** Which of its tools the gateway takes over from the vendor; null = none. */
+  readonly hosted: { readonly rules: Interception.Rules; readonly kinds: ReadonlySet<Interception.Kind> } | null
+}
 
-const refuse = (message: string): PublicError => Errors.make("bad_request", message, { extra: { param: "X-Gateway-Tools" } })
+/** Null = none. The first target decides for all: a request has the same tools wherever it goes. */
+export const wanted = ({ interceptions }: ConversationServices, clientRequest: Pick<ClientRequest, "header">, { prompt, route }: Planned): Wanted | null => {
+  const header = clientRequest.header("x-gateway-tools")
+  const rules = interceptions()
+  const hosted = rules === null || Ensembles.isFor(route) ? null : takenOver(rules, route, prompt.parsed)
+  return header === undefined && hosted === null ? null : { header, hosted }
+}
+
+const takenOver = (rules: Interception.Rules, { targets: [first] }: Planned["route"], body: Readonly<Record<string, unknown>>): Wanted["hosted"] => {
+  const rule = first === undefined ? null : rules(first.connection?.id ?? null, first.model)
+  const kinds = rule === null ? null : Interception.wanted(rule, body)
+  return kinds === null || kinds.size === 0 ? null : { rules, kinds }
+}
+
+const refuse = (message: string, param = "X-Gateway-Tools"): PublicError => Errors.make("bad_request", message, { extra: { param } })
 
 /** The client's own tools keep their names. */
 const ownTools = ({ tools }: ConversationServices, user: ToolUser, header: string, { tools: clients }: Conversation) => {
@@ -45,24 +67,28 @@ const ownTools = ({ tools }: ConversationServices, user: ToolUser, header: strin
   return tools.all().filter(({ name }) => isAsked(name) && !taken.has(name) && tools.missing(user, name) === null)
 }
 
+const nothingHosted = (conversation: Conversation): Interception.Replaced => ({ conversation, functions: new Map() })
+
 /** `since`: when its waiting for a turn began; null = it did not wait. */
 export const begin = (
-  services: ConversationServices, face: Face, clientRequest: ClientRequest, call: ConversationCall, planned: Planned, header: string, since: number | null
+  services: ConversationServices, face: Face, clientRequest: ClientRequest, call: ConversationCall, planned: Planned, { header, hosted }: Wanted, since: number | null
 ): Ensemble | PublicError => {
   const { codec, head } = call
   const { prompt, route } = planned
-  if (!services.admission.flags.isOn(FLAG)) return refuse(`The gateway runs no tools for models: its flag ${FLAG} is off.`)
+  if (header !== undefined && !services.admission.flags.isOn(FLAG)) return refuse(`The gateway runs no tools for models: its flag ${FLAG} is off.`)
   if (Ensembles.isFor(route)) return refuse(`Tools that the gateway runs do not go with combos of strategy ${route.combo.strategy}.`)
   const words = new ConversationEncoding(services, codec, head, prompt, route, null, clientRequest.header("x-gateway-effort"))
   const asked = words.decoded()
   if (asked instanceof PublicError) return asked
-  if ((asked.settings.choices ?? 1) > 1) return refuse("Tools that the gateway runs do not go with several choices.")
+  if ((asked.settings.choices ?? 1) > 1) return refuse("Tools that the gateway runs do not go with several choices.", header === undefined ? "n" : undefined)
   const user: ToolUser = { key: call.key, isOperator: false, scopes: null }
-  const offered = ownTools(services, user, header, asked)
-  if (offered.length === 0) return refuse("No tool that this API key may use fits this header; GET /api/mcp/servers and the key's allowedMcpTools say which there are.")
+  const { conversation: given, functions } = hosted === null ? nothingHosted(asked) : Interception.replaced(asked, hosted.kinds)
+  const ownHosted = hosted === null ? null : HostedTools.make(services.askOwn, call, hosted.rules, functions)
+  const offered = header === undefined ? [] : ownTools(services, user, header, given)
+  if (header !== undefined && offered.length === 0) return refuse("No tool that this API key may use fits this header; GET /api/mcp/servers and the key's allowedMcpTools say which there are.")
   if (offered.length + asked.tools.length > TOOLS_MAX) return refuse(`${offered.length} tools fit this header; with the request's own, ${TOOLS_MAX} may be sent: name fewer.`)
-  const own = new Set(offered.map(({ name }) => name))
-  const equipped: Conversation = { ...asked, tools: [...asked.tools, ...offered.map(ToolTurns.functionOf)] }
+  const own = new Set([...functions.keys(), ...offered.map(({ name }) => name)])
+  const equipped: Conversation = { ...given, tools: [...given.tools, ...offered.map(ToolTurns.functionOf)] }
 
   const inbound = new PlannedRequest(services, { face }, clientRequest, call, planned, words)
   const whole: Whole = { services, codec, head, prompt, route, inbound, words }
@@ -93,11 +119,15 @@ export const begin = (
       : { stream: false, body: Buffer.from(codec.encodeAnswer(shown, options)) }
   }
 
-  const runOne = (part: ToolCallPart, place: number): Effect.Effect<ToolResultPart> => {
+  const runOne = (ensemble: Ensemble, target: Target) => (part: ToolCallPart, place: number): Effect.Effect<ToolResultPart> => {
     const failed = (message: string) => Effect.succeed(ToolTurns.resultOf(part, { isError: true, content: [{ type: "text", text: message }] }))
     if (place >= CALLS_MAX) return failed(`Not called: an answer may call ${CALLS_MAX} tools.`)
     const args = ToolTurns.argumentsOf(part)
     if (args === null) return failed("Not called: the arguments are not a JSON object.")
+    if (ownHosted !== null && ownHosted.has(part.name)) return Effect.map(ownHosted.call(part.name, args, target), ({ cost, result }) => {
+      ensemble.spent(cost)
+      return ToolTurns.resultOf(part, result)
+    })
     return Effect.map(services.tools.call(user, part.name, args), ({ result }) => ToolTurns.resultOf(part, result))
   }
 
@@ -117,7 +147,7 @@ export const begin = (
         return Effect.sync(() => ensemble.give(given.target, directOf(given, ToolTurns.withoutOwn(answer, own), calls.own.length === 0)))
       }
       ensemble.passOn()
-      const running = Effect.forEach(calls.own, runOne, { concurrency: AT_ONCE })
+      const running = Effect.forEach(calls.own, runOne(ensemble, given.target), { concurrency: AT_ONCE })
       return Effect.flatMap(ensemble.during(running), (results) => results === null
         ? Effect.sync(() => ensemble.refuse(AttemptFailure.shuttingDown()))
         : turn(ensemble, ToolTurns.continued(said, answer, results), number + 1))
