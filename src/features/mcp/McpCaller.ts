@@ -12,6 +12,8 @@ export interface McpCaller {
   readonly acts: Caller
   /** Where the frame came from. */
   readonly address?: string
+  /** The session that it calls in; absent where there is none. */
+  readonly session?: string
 }
 
 const every: ReadonlyArray<string> = ["*"]

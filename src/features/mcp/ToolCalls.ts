@@ -1,11 +1,14 @@
 /** One call of a tool: its scope, its arguments, its result, its progress and its audit row. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { Flags } from "#actors/ports/Flags.ts"
 import * as InnerApi from "#src/management/inner/InnerApi.ts"
 import type { McpCaller } from "./McpCaller.ts"
 import * as McpCallLog from "./ports/McpCallLog.ts"
+import { McpSessions } from "./ports/McpSessions.ts"
+import * as SessionInner from "./SessionInner.ts"
 import * as Scopes from "#src/management/inner/scopes.ts"
 import { type Json, ToolFailure } from "#src/management/inner/Inner.ts"
 import type { Tool } from "./tools/Tool.ts"
@@ -15,9 +18,12 @@ export interface ToolResult {
   readonly isError: boolean
 }
 
+const isDocument = (value: Json): value is { readonly [name: string]: Json } => Predicate.isReadonlyObject(value)
+
 export const make = Effect.gen(function*() {
   const flags = yield* Flags
   const innerOf = yield* InnerApi.make
+  const sessions = yield* McpSessions
   const append = yield* McpCallLog.make
 
   const note = (tool: Tool, caller: McpCaller, input: unknown, startedAtMs: number, { isError, text }: ToolResult, errorCode: string | null): Effect.Effect<void> =>
@@ -32,7 +38,10 @@ export const make = Effect.gen(function*() {
       Schema.decodeUnknownEffect(tool.args)(input, { onExcessProperty: "error", errors: "all" }),
       (error) => new ToolFailure({ code: "invalid_arguments", message: error.message.slice(0, 1_000) })
     )
-    return yield* tool.run(args as never, innerOf(caller))
+    const inner = SessionInner.make(sessions, innerOf(caller), caller.session)
+    const result = yield* tool.run(args as never, inner)
+    const budgetGuard = inner.told()
+    return budgetGuard === null || !isDocument(result) ? result : { ...result, budgetGuard }
   })
 
   return (tool: Tool, caller: McpCaller, input: unknown): Effect.Effect<ToolResult> => Effect.gen(function*() {

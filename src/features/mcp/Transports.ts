@@ -218,7 +218,7 @@ export const make = Effect.gen(function*() {
     const local = session === null ? null : yield* localOf(session, caller)
     if (local === null) return unknown
     if (isCancellation(message)) yield* sessions.tell(id, body)
-    const response = yield* engine.ask({ method: "POST", headers: { ...kept, "mcp-session-id": local }, body }, caller)
+    const response = yield* engine.ask({ method: "POST", headers: { ...kept, "mcp-session-id": local }, body }, { ...caller, session: id })
     if (response.body._tag !== "Stream") return response
     const name = Crypto.randomUUID()
     yield* keeping(id, name, messagesOf(response.body.stream))
@@ -269,7 +269,7 @@ export const make = Effect.gen(function*() {
     if (!isFirst && local === null) return frame(400, -32000, "Bad Request: send an initialize request first")
     if (isCancellation(message)) yield* sessions.tell(id, body)
     const answering = Effect.gen(function*() {
-      const response = yield* engine.ask({ method: "POST", headers: local === null ? asked : { ...asked, "mcp-session-id": local }, body }, caller)
+      const response = yield* engine.ask({ method: "POST", headers: local === null ? asked : { ...asked, "mcp-session-id": local }, body }, { ...caller, session: id })
       const born = response.headers["mcp-session-id"]
       if (isFirst && born !== undefined) {
         yield* sessions.put({ ...session, opening: body })

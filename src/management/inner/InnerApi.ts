@@ -66,8 +66,8 @@ export const make = Effect.gen(function*() {
       const web = HttpServerResponse.toWeb(response)
       return yield* said(web.status, yield* Effect.promise(() => web.text()), web.headers.get("content-type") ?? "")
     })
-    const infer: Inner["infer"] = (path, body) => Effect.flatMap(
-      own.ask({ path, body: JSON.stringify(body), keyHash: caller.key === null ? null : caller.key.keyHash, address: caller.presents?.address ?? caller.address ?? "" }),
+    const infer: Inner["infer"] = (path, body, sent) => Effect.flatMap(
+      own.ask({ path, body: JSON.stringify(body), keyHash: caller.key === null ? null : caller.key.keyHash, address: caller.presents?.address ?? caller.address ?? "", ...sent === undefined ? {} : { headers: sent } }),
       ({ body: text, headers, status }) => Effect.map(said(status, text, valueOf(headers, "content-type") ?? ""), (answer) => ({ answer, header: (name: string) => valueOf(headers, name) }))
     )
     return { get: (path, query) => ask("GET", path, undefined, query), send, infer }

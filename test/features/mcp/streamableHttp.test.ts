@@ -41,7 +41,7 @@ const args: Record<string, Record<string, unknown>> = {
   gateway_best_combo_for_task: { taskType: "coding" }, gateway_test_combo: { comboId: "best" },
   gateway_web_search: { query: "every tool" }, gateway_set_routing_strategy: { comboId: "best", strategy: "round-robin" }, gateway_set_resilience_profile: { profile: "balanced" },
   gateway_compression_configure: { enabled: false }, gateway_set_compression_engine: { engine: "off" },
-  gateway_agent_skills_get: { id: "api-combos" }
+  gateway_agent_skills_get: { id: "api-combos" }, gateway_set_budget_guard: { maxCost: 100, action: "alert" }
 }
 
 describe("tools", () => {

@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { StoreError } from "#actors/ports/StoreError.ts"
+import type { BudgetGuard, SessionBudget } from "#src/features/mcp/budgetGuard.ts"
 
 /** A session without a call ends after this time, ms. */
 export const SESSION_MS = 3_600_000
@@ -44,6 +45,11 @@ export class McpSessions extends Context.Service<McpSessions, {
   readonly tell: (id: string, frame: string) => Effect.Effect<void, StoreError>
   /** Hears what other nodes tell. */
   readonly hear: (listener: (id: string, frame: string) => void) => Effect.Effect<void>
+  /** Bounds what the session's calls cost; nothing for a session that is gone. It lives as long as the session. */
+  readonly guard: (id: string, guard: BudgetGuard) => Effect.Effect<void, StoreError>
+  /** Adds USD to what the session's calls cost; nothing for a session that is gone. */
+  readonly spend: (id: string, usd: number) => Effect.Effect<void, StoreError>
+  readonly budget: (id: string) => Effect.Effect<SessionBudget, StoreError>
   /** Whether `gateway mcp` is connected: kept for some seconds. */
   readonly beat: (text: string) => Effect.Effect<void, StoreError>
   readonly lastBeat: Effect.Effect<string | null, StoreError>

@@ -2,6 +2,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type { SessionBudget } from "#src/features/mcp/budgetGuard.ts"
 import { type McpMessage, McpSessions, type McpSession, MESSAGES_MAX, SESSION_MS } from "#src/features/mcp/ports/McpSessions.ts"
 import * as Wakers from "#src/platform/structures/wakers.ts"
 
@@ -16,7 +17,10 @@ interface Held {
   until: number
   count: number
   messages: Array<McpMessage>
+  budget: SessionBudget
 }
+
+const unbounded: SessionBudget = { guard: null, spent: 0 }
 
 export const make = Effect.map(Clock.Clock, (clock) => {
   const held = new Map<string, Held>()
@@ -39,7 +43,7 @@ export const make = Effect.map(Clock.Clock, (clock) => {
         held.delete(id)
       }
       const known = held.get(session.id)
-      if (known === undefined) held.set(session.id, { session, until: now() + SESSION_MS, count: 0, messages: [] })
+      if (known === undefined) held.set(session.id, { session, until: now() + SESSION_MS, count: 0, messages: [], budget: unbounded })
       else known.session = session
     }),
     find: (id) => Effect.sync(() => live(id)?.session ?? null),
@@ -58,6 +62,15 @@ export const make = Effect.map(Clock.Clock, (clock) => {
     next: wakers.next,
     tell: () => Effect.void,
     hear: () => Effect.void,
+    guard: (id, guard) => Effect.sync(() => {
+      const one = live(id)
+      if (one !== null) one.budget = { ...one.budget, guard }
+    }),
+    spend: (id, usd) => Effect.sync(() => {
+      const one = live(id)
+      if (one !== null) one.budget = { ...one.budget, spent: one.budget.spent + usd }
+    }),
+    budget: (id) => Effect.sync(() => live(id)?.budget ?? unbounded),
     beat: (text) => Effect.sync(() => {
       beat = { text, until: now() + BEAT_MS }
     }),

@@ -2,7 +2,17 @@
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Inner, Json, ToolFailure } from "#src/management/inner/Inner.ts"
+import type { BudgetGuard } from "#src/features/mcp/budgetGuard.ts"
 import type { ToolScope } from "#src/management/inner/scopes.ts"
+
+/** The gateway as a tool of a session sees it. */
+export interface ToolInner extends Inner {
+  readonly budget: {
+    /** How the session's guard stands; null without one. */
+    readonly state: Effect.Effect<Json, ToolFailure>
+    readonly set: (guard: BudgetGuard) => Effect.Effect<Json, ToolFailure>
+  }
+}
 
 export interface Tool {
   readonly name: string
@@ -15,7 +25,7 @@ export interface Tool {
   readonly auditLevel: "none" | "basic" | "full"
   readonly sourceEndpoints: ReadonlyArray<string>
   readonly args: Schema.Top & { readonly DecodingServices: never }
-  readonly run: (args: never, inner: Inner) => Effect.Effect<Json, ToolFailure>
+  readonly run: (args: never, inner: ToolInner) => Effect.Effect<Json, ToolFailure>
 }
 
 /** Arguments of a tool that takes none. */
@@ -23,5 +33,5 @@ export const noArguments = Schema.Struct({}).check(Schema.makeFilter((given: obj
 
 /** Keeps the arguments and the handler of one tool together. */
 export const make = <S extends Schema.Top & { readonly DecodingServices: never }>(
-  tool: Omit<Tool, "args" | "run"> & { readonly args: S; readonly run: (args: S["Type"], inner: Inner) => Effect.Effect<Json, ToolFailure> }
+  tool: Omit<Tool, "args" | "run"> & { readonly args: S; readonly run: (args: S["Type"], inner: ToolInner) => Effect.Effect<Json, ToolFailure> }
 ): Tool => tool

@@ -3,6 +3,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as SyncedModels from "#schemas/catalogue/SyncedModels.ts"
+import { BudgetGuard } from "#src/features/mcp/budgetGuard.ts"
 import { comboOf } from "./reading.ts"
 import { at, type Inferred, type Inner, type Json, listAt, numberAt, textAt, ToolFailure } from "#src/management/inner/Inner.ts"
 import { make, type Tool } from "./Tool.ts"
@@ -77,6 +78,11 @@ export const changing: ReadonlyArray<Tool> = [
         }
       }
     })
+  }),
+  make({
+    name: "gateway_set_budget_guard", brief: "Bounds what this session's calls cost.", scopes: ["write:budget"], phase: 2, auditLevel: "full",
+    description: "Bounds what the calls of this session cost in USD. Once as much is spent, calls are refused (block), asked of cheap or free models (degrade), or only told (alert).",
+    sourceEndpoints: [], args: BudgetGuard, run: (guard, inner) => inner.budget.set(guard)
   }),
   make({
     name: "gateway_set_routing_strategy", brief: "Sets a combo's strategy.", scopes: ["write:combos"], phase: 2, auditLevel: "full",

@@ -219,7 +219,7 @@ export const reading: ReadonlyArray<Tool> = [
         sessionStart: new Date((yield* Clock.currentTimeMillis) - seconds * 1_000).toISOString(), duration: Math.round(seconds), summary: at(usage, "summary"),
         topModels: listAt(usage, "byModel").slice(0, 5), topProviders: listAt(usage, "byProvider").slice(0, 5),
         errors: (Array.isArray(failed) ? failed : []).map((row: Json) => ({ requestId: at(row, "requestId"), model: at(row, "model"), error: at(row, "error") })),
-        fallbacks: null, budgetGuard: null
+        fallbacks: null, budgetGuard: yield* inner.budget.state
       }
     })
   }),
