@@ -63,6 +63,16 @@ describe("a search", () => {
     expect(decision["requestedModel"]).toBe(`lab/${name}`)
   })
 
+  it("that the model repeats costs once, and several searches of one request are each made", async () => {
+    const name = await model([search("made twice"), search("made also")], [search("made twice")])
+    const reply = await messages(name, searchTool)
+    expect(toldTo((await bodies(name))[2])).toEqual(["made twice", "made also", "made twice"].map((query) => expect.stringContaining(`Page 1 about ${query}`) as string))
+    expect([(await searches("made twice")).length, (await searches("made also")).length]).toEqual([1, 1])
+    const sum = (await lab.rows(reply)).reduce((all, { costUsd }) => all + costUsd, 0)
+    expect(sum).toBeGreaterThanOrEqual(2 * QUERY_PRICE)
+    expect(Number(reply.headers["x-gateway-response-cost"])).toBeCloseTo(sum, 9)
+  })
+
   it.each([false, true])("is served in every format that has such a tool; stream: %s", async (stream) => {
     const asks: ReadonlyArray<readonly [string, (model: string) => Body]> = [
       ["/v1/messages", (id) => ({ model: id, stream, max_tokens: 100, messages: [{ role: "user", content: question }], tools: [searchTool], tool_choice: { type: "tool", name: "web_search" } })],
