@@ -156,6 +156,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/signatures": feature("signatures"),
   "src/features/sync": feature("sync", ["configFile", "providers"]),
   "src/features/tokens": feature("tokens"),
+  "src/features/toolPolicy": feature("toolPolicy"),
   "src/features/transfer": feature(
     // The document has the fields of the API.
     "transfer", ["combos", "fallbackChains", "providers", "settings"], ["pricing", "providers", "providers/models", "providers/nodes"].map((name) => `#src/features/${name}/api.ts`)

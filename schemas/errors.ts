@@ -31,6 +31,7 @@ const kinds = {
   insufficient_quota: [403, "permission_error", "client"],
   provider_blocked: [403, "permission_error", "client"],
   SECURITY_001: [400, "injection_detected", "client"],
+  tool_denied: [403, "permission_error", "client"],
   plugin_refused: [403, "invalid_request_error", "client"],
   address_not_allowed: [403, "permission_error", "client"],
   origin_not_allowed: [403, "permission_error", "client"],

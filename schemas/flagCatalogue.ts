@@ -91,7 +91,7 @@ export const catalogue = [
   flag("FREE_TIER_PARK_AND_RESUME", "network", "Free-Tier Park and Resume", "boolean", null, "false", "info", false,
     "Parks a free-tier request until its account is free again", "vendorClients"),
   flag("TOOL_POLICY_MODE", "policies", "Tool Policy Mode", "enum", ["disabled", "warn", "block"], "disabled", "caution", false,
-    "Disabled; warn = log; block = 400/403 for denied tools", "toolPolicy"),
+    "Requests that offer a tool of the setting deniedTools: warn logs them, block answers 403"),
   flag("RATE_LIMIT_AUTO_ENABLE", "policies", "Auto Rate Limit", "boolean", null, "false", "info", false,
     "Turns on the per-connection queue for key providers"),
   flag("DISABLE_CONTEXT_WINDOW_CHECKS", "policies", "Disable Context Checks", "boolean", null, "false", "caution", false,

@@ -3,7 +3,7 @@ import type * as Schema from "effect/Schema"
 /** Defaults of the general settings (PATCH /api/settings); a key without one is absent until it is stored. */
 export const settingDefaults: Readonly<Record<string, Schema.Json>> = {
   requireLogin: true, setupComplete: false, cloudEnabled: false, stickyRoundRobinLimit: 3, requestRetry: 3, maxRetryIntervalSec: 30,
-  fallbackStrategy: "fill-first", wildcardAliases: [], blockedProviders: [], customBannedSignals: [], bruteForceProtection: true,
+  fallbackStrategy: "fill-first", wildcardAliases: [], blockedProviders: [], deniedTools: [], customBannedSignals: [], bruteForceProtection: true,
   mcpEnabled: false, mcpTransport: "stdio", a2aEnabled: false, wsAuth: false, maxBodySizeMb: 10, comboConfigMode: "guided",
   comboDefaults: {}, providerOverrides: {}, comboAutoPromoteEnabled: false, sessionAffinityTtlMs: 0, alwaysPreserveClientCache: "auto",
   idempotencyWindowMs: 5000, autoRefreshProviderQuota: false, autoRefreshProviderQuotaInterval: 180, intentDetectionEnabled: false,

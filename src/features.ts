@@ -58,6 +58,7 @@ import { systemPrompt } from "#src/features/systemPrompt/feature.ts"
 import { taskRouting } from "#src/features/taskRouting/feature.ts"
 import { thinkingBudget } from "#src/features/thinkingBudget/feature.ts"
 import { tokens } from "#src/features/tokens/feature.ts"
+import { toolPolicy } from "#src/features/toolPolicy/feature.ts"
 import { transfer } from "#src/features/transfer/feature.ts"
 import { translator } from "#src/features/translator/feature.ts"
 import { tunnels } from "#src/features/tunnels/feature.ts"
@@ -65,7 +66,7 @@ import { usage } from "#src/features/usage/feature.ts"
 import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
-  auth, oidc, tokens, keys, providers, oauth, combos, fallbackChains, pricing, settings, systemPrompt, thinkingBudget, payloadRules, taskRouting, compression, addresses, proxies, guardrails, flags,
+  auth, oidc, tokens, keys, providers, oauth, combos, fallbackChains, pricing, settings, systemPrompt, thinkingBudget, payloadRules, taskRouting, toolPolicy, compression, addresses, proxies, guardrails, flags,
   limits, usage, bodies, quotas, health, capabilities, nodes, resilience, accountRecovery, drills, environment, routing, evals, assessment, cache, webhooks, compliance, leases, sessions,
   signatures, reasoning, memory, live, responses, mcp, mcpServers, skills, plugins, agentSkills, a2a, files, batches, search, cliTools, cloudAgents, configFile, sync, tunnels, transfer, backups, database, purges, docs, translator, dashboard
 ] as const

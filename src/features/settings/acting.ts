@@ -17,6 +17,7 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   fallbackStrategy: actsIn("src/routing/selection.ts"),
   wildcardAliases: actsIn("src/routing/plan.ts"),
   blockedProviders: actsIn("src/routing/plan.ts"),
+  deniedTools: actsIn("src/features/toolPolicy/policy.ts"),
   customBannedSignals: actsIn("src/inference/lane/ConnectionMarks.ts"),
   bruteForceProtection: actsIn("src/management/authentication/brake/Brake.ts"),
   ...actIn("src/features/mcp/Admission.ts", "mcpEnabled", "mcpTransport"),

@@ -55,6 +55,8 @@ export const SettingsInput = Schema.Struct({
   ])),
   wildcardAliases: opt(listOf(Schema.Struct({ pattern: text(1, 500), target: text(1, 400) }), 500)),
   blockedProviders: words,
+  /** Patterns of tools' names that TOOL_POLICY_MODE looks for in requests. */
+  deniedTools: opt(listOf(text(1, 100), 100)),
   /** Words of an upstream by which it says that an account is banned. */
   customBannedSignals: opt(listOf(text(3, 200), 500)),
   bruteForceProtection: flag,
