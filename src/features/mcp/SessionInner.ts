@@ -30,10 +30,10 @@ export const make = (sessions: McpSessions["Service"], inner: Inner, session: st
     const { guard, spent } = budget
     last = guard === null || BudgetGuard.statusOf(guard, spent) === "active" ? null : BudgetGuard.viewOf(session, budget)
   })
-  const infer: Inner["infer"] = (path, body, headers = []) => Effect.gen(function*() {
+  const infer: Inner["infer"] = (path, body, headers) => Effect.gen(function*() {
     const plan = BudgetGuard.planOf(yield* read, path, body)
     if (plan._tag === "Refuse") return yield* new ToolFailure({ code: "budget_exceeded", message: plan.message })
-    const said = yield* inner.infer(path, plan.body, [...headers, ...plan.headers])
+    const said = yield* inner.infer(path, plan.body, { ...headers, ...plan.headers })
     const cost = costOf(said.header("x-gateway-response-cost"))
     // The answer is there and paid: what cannot be counted does not take it away.
     yield* Effect.andThen(cost === 0 ? Effect.void : sessions.spend(session, cost), note).pipe(

@@ -37,19 +37,19 @@ export const viewOf = (sessionId: string, { guard, spent }: SessionBudget): { re
 const CHAT = "/v1/chat/completions"
 
 /** Where no model is free, automatic routing asks any other: a budget below every price forbids that. */
-const nothing: ReadonlyArray<string> = ["x-gateway-budget", "0.000000000001", "x-gateway-budget-fallback", "strict"]
+const nothing: Readonly<Record<string, string>> = { "x-gateway-budget": "0.000000000001", "x-gateway-budget-fallback": "strict" }
 
 export type Plan =
-  | { readonly _tag: "Pass"; readonly body: Json; readonly headers: ReadonlyArray<string> }
+  | { readonly _tag: "Pass"; readonly body: Json; readonly headers: Readonly<Record<string, string>> }
   | { readonly _tag: "Refuse"; readonly message: string }
 
 /** What becomes of a call: only a chat can be asked of another model. */
 export const planOf = ({ guard, spent }: SessionBudget, path: string, body: Json): Plan => {
-  const pass: Plan = { _tag: "Pass", body, headers: [] }
+  const pass: Plan = { _tag: "Pass", body, headers: {} }
   if (guard === null || guard.action === "alert" || statusOf(guard, spent) !== "exceeded") return pass
   if (guard.action === "block" || path !== CHAT) {
     return { _tag: "Refuse", message: `The session's budget of ${guard.maxCost} USD is spent (${spent.toFixed(6)} USD); gateway_set_budget_guard with a larger maxCost goes on` }
   }
   const tier = guard.degradeToTier ?? "cheap"
-  return { _tag: "Pass", body: { ...body as { readonly [name: string]: Json }, model: `auto/chat:${tier}` }, headers: tier === "free" ? nothing : [] }
+  return { _tag: "Pass", body: { ...body as { readonly [name: string]: Json }, model: `auto/chat:${tier}` }, headers: tier === "free" ? nothing : {} }
 }

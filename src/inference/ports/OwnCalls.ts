@@ -7,12 +7,12 @@ export interface OwnQuestion {
   readonly path: string
   /** JSON text. */
   readonly body: string
+  /** What the request asks of the gateway, such as `x-gateway-task`: lower-case names and values in turn; none by default. */
+  readonly headers?: ReadonlyArray<string>
   /** SHA-256 of the key, hexadecimal; null: without a key. */
   readonly keyHash: string | null
   /** The caller's, for the key's rules of addresses. */
   readonly address: string
-  /** More headers, lower-case name and value in turn; absent = none. */
-  readonly headers?: ReadonlyArray<string>
 }
 
 export interface OwnAnswer {

@@ -130,7 +130,7 @@ describe("tools", () => {
     expect(await ask({ messages: [{ role: "user", content: attack }] })).toMatchObject({ isError: true, error: { code: "SECURITY_001" } })
     const tested = JSON.parse(textOf(await client.callTool({ name: "gateway_test_combo", arguments: { comboId: "priced", testPrompt: attack } }))) as object
     expect(tested).toMatchObject({ results: [{ status: "error" }, { status: "error", error: expect.stringContaining("blocked") as string }], summary: { ok: 0 } })
-    for (const unheard of [{ role: "coding" }, { budget: 1 }, { stream: true }]) expect(await ask(unheard)).toMatchObject({ error: { code: "invalid_arguments" } })
+    for (const unheard of [{ role: "poet" }, { budget: 0 }, { stream: true }]) expect(await ask(unheard)).toMatchObject({ error: { code: "invalid_arguments" } })
     const plan = JSON.parse(textOf(await client.callTool({ name: "gateway_simulate_route", arguments: { model: "lab/priced", promptTokenEstimate: 2_000 } }))) as object
     expect(plan).toMatchObject({ simulatedPath: [{ estimatedCost: 0.002, quotaAvailable: true }] })
     await gateway.operator.clearFlags()

@@ -6,12 +6,15 @@ import * as SyncedModels from "#schemas/catalogue/SyncedModels.ts"
 import { BudgetGuard } from "#src/features/mcp/budgetGuard.ts"
 import { comboOf } from "./reading.ts"
 import { at, type Inferred, type Inner, type Json, listAt, numberAt, textAt, ToolFailure } from "#src/management/inner/Inner.ts"
+import { answerWithin, priceOf, promptTokensOf, usdOf } from "./spending.ts"
 import { make, type Tool } from "./Tool.ts"
 
 const text = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))
 /** ms for an answer of a model. */
 const CALL_MS = 120_000
 const MAX_TOKENS = 1_024
+/** USD; what the header can say. */
+const SMALLEST_BUDGET = 1e-10
 
 const classes = ["oauth", "apikey", "local"] as const
 
@@ -24,9 +27,27 @@ const profiles = {
 
 const brief = (combo: Json): Json => ({ id: at(combo, "id"), name: at(combo, "name"), strategy: at(combo, "strategy"), enabled: at(combo, "isActive") !== false })
 
+type Messages = ReadonlyArray<Readonly<Record<"role" | "content", string>>>
+
+/** The kind of task that task routing knows each role by. */
+const taskOfRole = { coding: "coding", review: "coding", planning: "analysis", analysis: "analysis" } as const
+
+const isAutomatic = (model: string): boolean => model === "auto" || model.startsWith("auto/")
+
+/** The tokens of an answer that a budget pays at every target that may be asked. Automatic routing holds a budget itself, by the header. */
+const answerTokens = Effect.fn("Mcp.answerTokens")(function*(inner: Inner, model: string, messages: Messages, budget: number | undefined) {
+  if (budget === undefined || isAutomatic(model)) return MAX_TOKENS
+  const plan = yield* inner.send("POST", "/api/routing/explain", { model })
+  const prices = yield* inner.get("/api/pricing")
+  const rates = listAt(plan, "targets").filter((target) => at(target, "skipped") === null).flatMap((target) => priceOf(prices, target) ?? [])
+  const tokens = answerWithin(budget, promptTokensOf(messages), rates, MAX_TOKENS)
+  if (tokens >= 1) return tokens
+  return yield* new ToolFailure({ code: "budget_exceeded", message: `budget: ${usdOf(budget)} USD do not pay the prompt and an answer at every target of ${model}; raise it, or name a cheaper model` })
+})
+
 /** A chat completion as the caller's own request: its rules, guardrails, limits and rows. */
-const chat = (inner: Inner, model: string, messages: ReadonlyArray<Readonly<Record<"role" | "content", string>>>, maxTokens: number) =>
-  Effect.timeoutOrElse(inner.infer("/v1/chat/completions", { model, messages, max_tokens: maxTokens, stream: false }), {
+const chat = (inner: Inner, model: string, messages: Messages, maxTokens: number, headers?: Readonly<Record<string, string>>) =>
+  Effect.timeoutOrElse(inner.infer("/v1/chat/completions", { model, messages, max_tokens: maxTokens, stream: false }, headers), {
     duration: CALL_MS, orElse: () => Effect.fail(new ToolFailure({ code: "timeout", message: `${model} did not answer within ${CALL_MS} ms` }))
   })
 
@@ -51,21 +72,22 @@ export const changing: ReadonlyArray<Tool> = [
   }),
   make({
     name: "gateway_route_request", brief: "Asks a model or combo.", scopes: ["execute:completions"], phase: 1, auditLevel: "full",
-    description: "Sends messages to a model or combo through the gateway's routing, with its limits, breakers and accounting.",
-    sourceEndpoints: ["/v1/chat/completions"],
+    description: "Sends messages to a model or combo through the gateway's routing, with its limits, breakers and accounting. budget is the most USD that the answer may cost by the prices: it shortens the answer, and a call that it cannot pay is refused. role names the kind of task to task routing.",
+    sourceEndpoints: ["/v1/chat/completions", "/api/routing/explain", "/api/pricing"],
     args: Schema.Struct({
       model: text,
       messages: Schema.Array(Schema.Struct({ role: Schema.Literals(["system", "user", "assistant"]), content: Schema.String.check(Schema.isMaxLength(200_000)) }))
         .check(Schema.isMinLength(1), Schema.isMaxLength(200)),
-      combo: Schema.optionalKey(text), budget: Schema.optionalKey(Schema.Finite),
+      combo: Schema.optionalKey(text), budget: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0))),
       role: Schema.optionalKey(Schema.Literals(["coding", "review", "planning", "analysis"])), stream: Schema.optionalKey(Schema.Boolean)
     }),
     run: ({ budget, combo, messages, model, role, stream }, inner) => Effect.gen(function*() {
       if (stream === true) return yield* new ToolFailure({ code: "invalid_arguments", message: "stream: a tool answers once; leave it out" })
-      if (budget !== undefined) return yield* new ToolFailure({ code: "invalid_arguments", message: "budget: not supported yet; limit the key's budget instead" })
-      if (role !== undefined) return yield* new ToolFailure({ code: "invalid_arguments", message: "role: not supported yet; name the model or combo of the role instead" })
       const asked = combo === undefined ? model : `combo/${combo}`
-      const said = yield* chat(inner, asked, messages, MAX_TOKENS)
+      const said = yield* chat(inner, asked, messages, yield* answerTokens(inner, asked, messages, budget), {
+        ...(role === undefined ? {} : { "x-gateway-task": taskOfRole[role] }),
+        ...(budget === undefined || !isAutomatic(asked) ? {} : { "x-gateway-budget": usdOf(Math.max(budget, SMALLEST_BUDGET)), "x-gateway-budget-fallback": "strict" })
+      })
       const answeredBy = said.header("x-gateway-model")
       return {
         response: {

@@ -3,9 +3,11 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { at, entriesAt, type Inner, type Json, listAt, numberAt, textAt, ToolFailure } from "#src/management/inner/Inner.ts"
+import { costOf, dearestOf, priceOf, usdOf } from "./spending.ts"
 import { make, noArguments, type Tool } from "./Tool.ts"
 
 const text = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))
+const atLeastZero = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
 
 /** A combo by its id or name. */
 export const comboOf = (inner: Inner, given: string) => Effect.flatMap(inner.get("/api/combos"), (answer) => {
@@ -25,12 +27,14 @@ const comboView = (combo: Json, metrics?: Json): Json => ({
 
 /** USD of a prompt at a target; null without a price. */
 const promptCost = (prices: Json, target: Json, tokens: number): number | null => {
-  const [provider, model] = [textAt(target, "provider"), textAt(target, "model")]
-  const input = at(prices, provider, model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model, "input")
-  return typeof input === "number" ? input * tokens / 1e6 : null
+  const price = priceOf(prices, target)
+  return price === null ? null : costOf(price, tokens, 0)
 }
 
 const ranges: Readonly<Record<string, string>> = { session: "1d", day: "1d", week: "7d", month: "30d" }
+
+/** The call that budgets of recommendations are compared with, tokens. */
+const usualCall = { prompt: 1_000, answer: 1_000 }
 
 const tasks = ["coding", "review", "planning", "analysis", "debugging", "documentation"] as const
 
@@ -162,26 +166,32 @@ export const reading: ReadonlyArray<Tool> = [
   }),
   make({
     name: "gateway_best_combo_for_task", brief: "Recommends a combo.", scopes: ["read:combos", "read:health"], phase: 2, auditLevel: "basic",
-    description: "Recommends the active combo with the best record: success rate first, then latency. Figures decide; the task is named in the reason.",
-    sourceEndpoints: ["/api/combos", "/api/combos/metrics"],
+    description: "Recommends the active combo with the best record: success rate first, then latency. Figures decide; the task is named in the reason. budgetConstraint is the most USD that a call of 1,000 tokens of prompt and 1,000 of answer may cost at any model of the combo, latencyConstraint the highest mean latency in ms.",
+    sourceEndpoints: ["/api/combos", "/api/combos/metrics", "/api/pricing"],
     args: Schema.Struct({
-      taskType: Schema.Literals(tasks), budgetConstraint: Schema.optionalKey(Schema.Finite), latencyConstraint: Schema.optionalKey(Schema.Finite)
+      taskType: Schema.Literals(tasks), budgetConstraint: Schema.optionalKey(atLeastZero), latencyConstraint: Schema.optionalKey(atLeastZero)
     }),
     run: ({ budgetConstraint, latencyConstraint, taskType }, inner) => Effect.gen(function*() {
-      if (budgetConstraint !== undefined) return yield* new ToolFailure({ code: "invalid_arguments", message: "budgetConstraint: not supported yet; leave it out" })
       const metrics = yield* inner.get("/api/combos/metrics")
-      const ranked = listAt(yield* inner.get("/api/combos"), "combos").filter((combo) => at(combo, "isActive") !== false).map((combo) => {
+      const prices = yield* inner.get("/api/pricing")
+      const combos = listAt(yield* inner.get("/api/combos"), "combos")
+      const ranked = combos.filter((combo) => at(combo, "isActive") !== false).map((combo) => {
         const own = at(metrics, "metrics", textAt(combo, "name"))
         const requests = numberAt(own, "requests")
-        return { combo, latency: numberAt(own, "avgLatencyMs"), rate: requests === 0 ? 0.5 : numberAt(own, "successes") / requests }
-      }).filter(({ latency }) => latencyConstraint === undefined || latency <= latencyConstraint).sort((a, b) => b.rate - a.rate || a.latency - b.latency)
-      const view = ({ combo, latency, rate }: typeof ranked[number]): Json => ({
-        id: at(combo, "id"), name: at(combo, "name"), reason: `${taskType}: success rate ${rate.toFixed(2)}, mean latency ${Math.round(latency)} ms`
+        return {
+          combo, cost: dearestOf(combo, combos, prices, usualCall), latency: numberAt(own, "avgLatencyMs"),
+          rate: requests === 0 ? 0.5 : numberAt(own, "successes") / requests
+        }
+      }).filter(({ cost, latency }) => (latencyConstraint === undefined || latency <= latencyConstraint) && (budgetConstraint === undefined || (cost !== null && cost <= budgetConstraint)))
+        .sort((a, b) => b.rate - a.rate || a.latency - b.latency)
+      const view = ({ combo, cost, latency, rate }: typeof ranked[number]): Json => ({
+        id: at(combo, "id"), name: at(combo, "name"), estimatedCost: cost,
+        reason: `${taskType}: success rate ${rate.toFixed(2)}, mean latency ${Math.round(latency)} ms, ${cost === null ? "price unknown" : `at most ${usdOf(cost)} USD for a call`}`
       })
       const [best, ...others] = ranked
       return {
         recommendedCombo: best === undefined ? null : view(best), alternatives: others.slice(0, 3).map(view),
-        freeAlternative: ranked.map(({ combo }) => combo).filter((combo) => /free/i.test(textAt(combo, "name"))).map((combo) => at(combo, "name"))[0] ?? null
+        freeAlternative: ranked.filter(({ cost }) => cost === 0).map(({ combo }) => at(combo, "name"))[0] ?? null
       }
     })
   }),
