@@ -40,6 +40,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
   const view = Effect.gen(function*() {
     const stored = GeneralSettings.named(configuration.current())
     const hidden = yield* documents.list(SECRET_KIND)
+    const hasPassword = yield* password.exists
     const secretsSet = Object.fromEntries(Array.from(secretSettings, (name) => [`${name}Set`, hidden.has(name)]))
     return {
       ...settingDefaults,
@@ -47,7 +48,9 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
       ...GeneralSettings.waits(configuration.current()),
       modelLockout: { ...modelLockoutDefaults, ...GeneralSettings.isRecord(stored["modelLockout"]) ? stored["modelLockout"] : {} },
       ...secretsSet,
-      hasPassword: yield* password.exists,
+      hasPassword,
+      // INITIAL_PASSWORD completes the setup, too, without a stored setting.
+      setupComplete: hasPassword || stored["setupComplete"] === true,
       runtimePorts: { api: options.port, dashboard: options.port },
       apiPort: options.port,
       dashboardPort: options.port,

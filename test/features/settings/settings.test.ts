@@ -16,6 +16,14 @@ const signedIn = (options: Management.Options = {}) => Effect.gen(function*() {
 const FLAGS = "/api/settings/feature-flags"
 const flagOf = (reply: Management.Reply, key: string) => (at(reply.json, "flags") as ReadonlyArray<{ key: string }>).find((flag) => flag.key === key) ?? { key: "not listed" }
 
+it.effect("a setup that INITIAL_PASSWORD completed is shown as complete, by the settings as by the sign-in", () => Effect.gen(function*() {
+  const { get, patch } = yield* signedIn()
+  const shown = Effect.map(Effect.all([get("/api/settings"), get("/api/settings/require-login")]), (replies) => replies.map(({ json }) => at(json, "setupComplete")))
+  assert.deepStrictEqual(yield* shown, [true, true])
+  assert.strictEqual(at((yield* patch("/api/settings", { setupComplete: false })).json, "setupComplete"), true)
+  assert.deepStrictEqual(yield* shown, [true, true])
+}))
+
 describe("feature flags", () => {
   it.effect("all are listed with their effective value and source", () => Effect.gen(function*() {
     const { get } = yield* signedIn({ environment: { RADAR_ENABLED: "true", TOOL_POLICY_MODE: "nonsense" } })
