@@ -18,6 +18,9 @@ export const features = {
   interfaceModes: feature("Other settings of routing", "The gateway decides by combos, chains, aliases, tasks and automatic routing alone."),
   interception: feature("Proxies of hosted tools", "Pages leave by what calls of the provider that reads them leave by; a rule names no proxy of its own."),
   logging: feature("Bodies and tool sources in logs", "Bodies of requests are never in the log; the setting callLogBodies keeps them beside their calls."),
+  mediaBridges: feature(
+    "Bridges between kinds of media", "No model describes a picture, a sound or a video for a model that cannot take it. CAPABILITY_FILTER_ENABLED refuses pictures for such models.", "/api/modality-bridge"
+  ),
   memory: feature("Other stores of memory", "The vectors of entries are in the gateway's own database."),
   pluginExtras: feature("Permissions, pages and further hooks of plugins", "The sandbox of a plugin has no network, files, variables and programs. Its hooks do not see streams, and it brings no skills, pages or widgets."),
   privateModels: feature("Further names of models", "A model has the ids of its provider, its alias and the operator's aliases; no further names are made for clients."),

@@ -97,6 +97,12 @@ export const SettingsInput = Schema.Struct({
   customSystemPromptEnabled: flag,
   customSystemPrompt: opt(text(0, 50_000)),
   allowGuardrailOptOut: flag,
+  modalityBridgeEnabled: flag,
+  visionBridgeEnabled: flag,
+  visionBridgeModel: nullableText(400),
+  visionBridgePrompt: nullableText(4_000),
+  visionBridgeTimeout: opt(integer(0, 600_000)),
+  visionBridgeMaxImages: opt(integer(0, 100)),
   debugMode: flag,
   logToolSources: flag,
   /** Bodies of calls are kept, for GET /api/usage/call-logs/{id}/bodies. */
