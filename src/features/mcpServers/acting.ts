@@ -5,7 +5,7 @@ import type { NewMcpServer } from "./api.ts"
 
 const rows: Readonly<Record<keyof NewMcpServer, Row>> = {
   ...actIn("src/features/mcpServers/catalog.ts", "name", "allowedTools", "blockedTools"),
-  ...actIn("src/features/mcpServers/http.ts", "description", "transport"),
+  ...actIn("src/features/mcpServers/ManagedMcpServers.ts", "description", "transport"),
   ...actIn("src/features/mcpServers/client/HttpTransport.ts", "url", "headers"),
   ...actIn("src/features/mcpServers/client/StdioTransport.ts", "command", "args", "env"),
   ...actIn("src/features/mcpServers/McpServers.ts", "enabled", "timeoutMs"),

@@ -6,6 +6,7 @@ import * as Acting from "./acting.ts"
 import { McpServersGroup } from "./api.ts"
 import { degradation } from "./degradation.ts"
 import * as Http from "./http.ts"
+import * as ManagedMcpServers from "./ManagedMcpServers.ts"
 import * as McpServers from "./McpServers.ts"
 import { McpServersOptions } from "./McpServersOptions.ts"
 import version30 from "./migrations/0030_mcpServers.ts"
@@ -15,7 +16,7 @@ import * as RunServerTools from "./RunServerTools.ts"
 export const mcpServers = Feature.make({
   name: "mcpServers",
   groups: [McpServersGroup],
-  handlers: Http.layer,
+  handlers: Layer.provide(Http.layer, ManagedMcpServers.layer),
   stores: PostgresMcpServerStore.layer,
   migrations: { "30_mcpServers": version30 },
   acting: [Acting.mcpServer],
