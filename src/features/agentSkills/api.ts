@@ -54,6 +54,14 @@ export const Generation = Schema.Struct({
 })
 export type Generation = typeof Generation.Type
 
+export const Generated = Schema.Struct({
+  generated: ids, unchanged: ids, pruned: ids, orphansDetected: ids, errors: Schema.Array(Schema.Struct({ id: Schema.String, message: Schema.String }))
+})
+export type Generated = typeof Generated.Type
+
+export const Coverage = Schema.Struct({ api: Share, cli: Share, totalSkills: Schema.Int, generatedAt: Schema.NullOr(Schema.String) })
+export type Coverage = typeof Coverage.Type
+
 const params = { id: Schema.String }
 const One = Schema.Struct({ skill: AgentSkillView })
 const path = "/api/agent-skills"
@@ -65,15 +73,10 @@ export const AgentSkillsGroup = HttpApiGroup.make("agentSkills").add(
   }).annotate(Access, reads).annotate(OpenApi.Summary, "The catalogue, and skills of the operator's own"),
   HttpApiEndpoint.post("create", path, { payload: NewAgentSkill, success: One.pipe(HttpApiSchema.status(201)) })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Add a skill of the operator's own"),
-  HttpApiEndpoint.get("coverage", `${path}/coverage`, {
-    success: Schema.Struct({ api: Share, cli: Share, totalSkills: Schema.Int, generatedAt: Schema.NullOr(Schema.String) })
-  }).annotate(Access, reads).annotate(OpenApi.Summary, "How many entries of the catalogue have a stored page, and when the last one was stored"),
-  HttpApiEndpoint.post("generate", `${path}/generate`, {
-    payload: Generation,
-    success: Schema.Struct({
-      generated: ids, unchanged: ids, pruned: ids, orphansDetected: ids, errors: Schema.Array(Schema.Struct({ id: Schema.String, message: Schema.String }))
-    })
-  }).annotate(Access, writes).annotate(OpenApi.Summary, "Make the catalogue's pages from this release, and store them"),
+  HttpApiEndpoint.get("coverage", `${path}/coverage`, { success: Coverage })
+    .annotate(Access, reads).annotate(OpenApi.Summary, "How many entries of the catalogue have a stored page, and when the last one was stored"),
+  HttpApiEndpoint.post("generate", `${path}/generate`, { payload: Generation, success: Generated })
+    .annotate(Access, writes).annotate(OpenApi.Summary, "Make the catalogue's pages from this release, and store them"),
   HttpApiEndpoint.get("get", `${path}/:id`, { params, success: One }).annotate(Access, reads).annotate(OpenApi.Summary, "One skill"),
   HttpApiEndpoint.get("raw", `${path}/:id/raw`, { params, success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/markdown; charset=utf-8" })) })
     .annotate(Access, reads).annotate(OpenApi.Summary, "Its SKILL.md: the stored page, else one of this release"),
