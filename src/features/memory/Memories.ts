@@ -1,4 +1,7 @@
-/** Changes of what is remembered: what entries must fulfil, whose they are, and one change of a key's entries at a time over all nodes. */
+/**
+ * Changes of what is remembered: what entries must fulfil, whose they are, and one change of a key's entries at a time over all nodes.
+ * Each is in the audit log, by lengths only: what is remembered is private.
+ */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as SecureRandom from "effect/crypto/SecureRandom"
@@ -11,6 +14,7 @@ import type { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { MemoryEntry } from "#schemas/memory/MemoryEntry.ts"
 import { EnvironmentKeys } from "#src/inference/ports/EnvironmentKeys.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
 import * as BoundKey from "#src/management/authentication/boundKey.ts"
 import type { MemoryChange, NewMemory } from "./api.ts"
 import * as Bounds from "./bounds.ts"
@@ -31,7 +35,7 @@ export class Memories extends Context.Service<Memories, {
   readonly change: (id: string, input: MemoryChange) => Done<MemoryEntry>
   readonly remove: (id: string) => Done<MemoryEntry>
   /** Answers how many went. */
-  readonly clear: (filter: MemoryFilter & { readonly apiKeyId: string }) => Done<number>
+  readonly clear: (filter: Pick<MemoryFilter, "type" | "before"> & { readonly apiKeyId: string }) => Done<number>
 }>()("gateway/features/memory/Memories") {}
 
 const missing = Effect.fail(Refusal.notFound("Memory not found"))
@@ -41,6 +45,7 @@ const fits = (entry: MemoryEntry): Effect.Effect<void, Refusal.Refusal> => JSON.
   : Effect.fail(Refusal.invalidField("metadata", `Send at most ${Bounds.METADATA} characters of JSON`))
 
 const make = Effect.gen(function*() {
+  const audit = yield* Audit
   const environmentKeys = yield* EnvironmentKeys
   const keys = yield* KeyStore
   const known = yield* KeyMemories
@@ -78,6 +83,9 @@ const make = Effect.gen(function*() {
     return entry
   })
 
+  const note = (action: string, { apiKeyId, content, id, type }: MemoryEntry) =>
+    audit.note({ action, target: id, resourceType: "memory", details: { apiKeyId, type, characters: content.length } })
+
   const announced = (entry: MemoryEntry) => Effect.sync(() => {
     known.changed(entry.apiKeyId)
     vectors.want(entry.apiKeyId)
@@ -97,31 +105,37 @@ const make = Effect.gen(function*() {
         expiresAt: input.expiresAt === undefined || input.expiresAt === null ? null : new Date(Date.parse(input.expiresAt)).toISOString(), tokens: tokensOf(said)
       }
       yield* fits(draft)
-      return yield* Effect.tap(locked(Effect.gen(function*() {
+      const entry = yield* Effect.tap(locked(Effect.gen(function*() {
         const before = yield* store.findByKey(apiKeyId, input.key)
         return yield* stored(before === null ? draft : { ...draft, id: before.id, createdAt: before.createdAt }, input.key)
       })), announced)
+      yield* note("memory.stored", entry)
+      return entry
     }),
     change: Effect.fn("Memories.change")(function*(id, input) {
       if (Object.keys(input).length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
       const at = yield* now
-      return yield* Effect.tap(locked(Effect.gen(function*() {
+      const entry = yield* Effect.tap(locked(Effect.gen(function*() {
         const before = yield* find(id)
         const after: MemoryEntry = { ...before, ...input, updatedAt: at }
         yield* fits(after)
         return yield* stored({ ...after, tokens: tokensOf(after) }, before.key)
       })), announced)
+      yield* note("memory.updated", entry)
+      return entry
     }),
     remove: Effect.fn("Memories.remove")(function*(id) {
       const entry = yield* find(id)
       if (!(yield* store.remove(id))) return yield* missing
       yield* announced(entry)
+      yield* note("memory.deleted", entry)
       return entry
     }),
-    clear: Effect.fn("Memories.clear")(function*(filter) {
-      const apiKeyId = (yield* ownerOf(filter.apiKeyId)) ?? filter.apiKeyId
-      const deleted = yield* store.removeAll({ ...filter, apiKeyId })
+    clear: Effect.fn("Memories.clear")(function*({ apiKeyId: given, before, type }) {
+      const apiKeyId = (yield* ownerOf(given)) ?? given
+      const deleted = yield* store.removeAll({ apiKeyId, type, before: before === undefined ? undefined : new Date(Date.parse(before)).toISOString() })
       known.changed(apiKeyId)
+      yield* audit.note({ action: "memory.cleared", target: given, resourceType: "memory", details: { deleted, type: type ?? null } })
       return deleted
     })
   })

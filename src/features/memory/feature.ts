@@ -9,6 +9,7 @@ import * as KeyMemories from "./KeyMemories.ts"
 import * as Memories from "./Memories.ts"
 import version49 from "./migrations/0049_memories.ts"
 import version70 from "./migrations/0070_memory_vectors.ts"
+import * as Begun from "./models/begun.ts"
 import * as MemoryReranker from "./models/MemoryReranker.ts"
 import * as PostgresMemoryStore from "./PostgresMemoryStore.ts"
 import * as Sweep from "./sweep.ts"
@@ -17,7 +18,7 @@ import * as MemoryVectors from "./vectors/MemoryVectors.ts"
 export const memory = Feature.make({
   name: "memory",
   groups: [MemoryGroup],
-  handlers: Http.layer.pipe(Layer.provide(Memories.layer)),
+  handlers: Layer.merge(Layer.provide(Http.layer, Memories.layer), Begun.layer),
   services: (settings) => Sweep.layer(settings.memoryDays).pipe(Layer.provideMerge(KeyMemories.layerOf(settings)), Layer.provideMerge(Layer.merge(MemoryVectors.layer, MemoryReranker.layer))),
   stores: PostgresMemoryStore.layer,
   migrations: { "49_memories": version49, "70_memory_vectors": version70 },
