@@ -7,6 +7,8 @@ import { parse, type RegexNode, type Test } from "#src/routing/combos/regexSynta
 
 /** Instructions of one compiled pattern; bounded repetitions multiply them. */
 const instructionsMax = 1_000
+/** Parts that are written for one pattern: a part that matches nothing needs no instruction, however often it is repeated. */
+const writtenMax = 100_000
 /** Default of the longest text that is matched, in characters; tool names have up to 128. */
 const textMax = 1_000
 
@@ -33,6 +35,7 @@ class TooLarge extends Error {}
 
 const emit = (root: RegexNode): ReadonlyArray<Instruction> => {
   const program: Array<Instruction> = []
+  let written = 0
   const add = (instruction: Instruction): number => {
     if (program.length >= instructionsMax) throw new TooLarge()
     return program.push(instruction) - 1
@@ -45,6 +48,7 @@ const emit = (root: RegexNode): ReadonlyArray<Instruction> => {
     program[split] = { op: "split", to: split + 1, or: program.length }
   }
   const write = (node: RegexNode): void => {
+    if (++written > writtenMax) throw new TooLarge()
     switch (node.kind) {
       case "test":
         add({ op: "test", test: node.test })

@@ -29,6 +29,13 @@ describe("patterns in linear time", () => {
     }
   })
 
+  it("take no longer to refuse what repeats nothing ever so often", () => {
+    assert.isBelow(cpuMs(() => {
+      for (const pattern of ["((){9999}){9999}", "(?:(?:a{0}){9999}){9999,}", "((|){0}){999999}"]) assert.match(String(matches(pattern, "a")), /too large/, pattern)
+    }), 1_000)
+    assert.isTrue(matches("(){999}a", "a"))
+  })
+
   it("take no longer for hostile patterns", () => {
     const text = `${"a".repeat(999)}`
     const hostile = ["^(a+)+$b", "(a|a)*b", "(a*)*b", "^(a|aa)+$c", "a*a*a*a*a*a*a*b", "(.*)*(.*)*x"]
