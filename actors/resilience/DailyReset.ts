@@ -31,7 +31,10 @@ export const nextAfter = ({ hour, zone }: DailyReset, now: number): number => {
 const daily = /daily.{0,30}(?:quota|limit|allowance)|(?:quota|limit|allowance).{0,40}\bdaily\b|today.{0,2}s? (?:quota|limit|allowance)|per[ _-]?day|again tomorrow/i
 
 /** A message that names a shorter limit, too, may mean that one. */
-const shorter = /per[ _-]?(?:second|minute|hour)/i
+const shorter = /per[ _-]?(?:sec|min|hour)/i
+
+/** Words that make a message tell of a day, with those that stand around a model id in it. */
+const dayWord = /daily|today|per[ _-]?day|again tomorrow/i
 
 /** Characters of a message that are read. */
 const READ = 2_000
@@ -47,7 +50,7 @@ export const isSpent = ({ message, status }: Pick<Verdict, "message" | "status">
     case "payment":
     case "forbidden":
     case "rate-limit":
-      return says(message.slice(0, READ)) && !daily.test(model)
+      return says(message.slice(0, READ)) && !dayWord.test(model)
   }
   return false
 }

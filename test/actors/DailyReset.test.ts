@@ -93,5 +93,9 @@ describe("a spent daily quota", () => {
 
   it("is not a model that is called so", () => {
     assert.isFalse(spent("No access to model daily-quota", 403, "daily-quota"))
+    // The other half of the words may stand around the model.
+    assert.isFalse(spent("Rate limit reached for foo-daily", 429, "foo-daily"))
+    assert.isFalse(spent("The quota of x-per-day is spent", 429, "x-per-day"))
+    assert.isFalse(spent("Rate limit reached for `m` on requests per min (RPM): Limit 3; the daily limit is 1000"))
   })
 })
