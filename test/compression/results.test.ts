@@ -85,6 +85,11 @@ describe("stack traces", () => {
     expect(Traces.shorten(["Traceback (most recent call last):", ...frames(10), "ValueError: a"].join("\n")))
       .toBe(["Traceback (most recent call last):", ...frames(4), "[... 3 calls left out]", ...frames(10).slice(7), "ValueError: a"].join("\n"))
   })
+
+  it("may be as long as a request can be", () => {
+    const long = ["  File \"a\", line 1", ...Array.from({ length: 600_000 }, () => "   a")].join("\n")
+    expect(Traces.shorten(long) === long).toBe(true)
+  })
 })
 
 type Strategies = Partial<CompressionSettings["aggressive"]["toolStrategies"]>

@@ -39,6 +39,10 @@ const traceAt = (lines: ReadonlyArray<string>, start: number): ReadonlyArray<num
 export const shorten = (text: string): string => {
   const lines = text.split("\n")
   const out: Array<string> = []
+  // Not as arguments of one call: a trace may have more lines than a call can take.
+  const stay = (from: number, to: number): void => {
+    for (let at = from; at < to; at++) out.push(lines[at] as string)
+  }
   let i = 0
   while (i < lines.length) {
     const trace = traceAt(lines, i)
@@ -49,8 +53,10 @@ export const shorten = (text: string): string => {
     const calls = trace.length - 1
     const end = trace[calls] as number
     if (calls > fewest) {
-      out.push(...lines.slice(i, trace[head]), markerOf(calls - head - tail), ...lines.slice(trace[calls - tail], end))
-    } else out.push(...lines.slice(i, end))
+      stay(i, trace[head] as number)
+      out.push(markerOf(calls - head - tail))
+      stay(trace[calls - tail] as number, end)
+    } else stay(i, end)
     i = end
   }
   const said = out.join("\n")
