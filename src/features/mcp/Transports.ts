@@ -16,13 +16,14 @@ import * as StatusReason from "#schemas/statusReason.ts"
 import { ServerTools } from "#src/inference/ports/ServerTools.ts"
 import type * as McpEngine from "./McpEngine.ts"
 import type { McpCaller } from "./McpCaller.ts"
-import { type McpMessage, type McpSession, McpSessions } from "./ports/McpSessions.ts"
+import { type McpMessage, type McpSession, McpSessions, OPENING_MAX } from "./ports/McpSessions.ts"
 
 /** A silent stream looks this often whether the gateway stops, and gets a comment after this many looks. */
 const LOOK = "1 second"
 const KEEP_ALIVE_LOOKS = 15
-/** Sessions that this node has opened for itself. */
+/** Sessions that this node has opened for itself, and the characters that began them: the engine keeps what they say. */
 const OPENED_MAX = 10_000
+const OPENED_CHARACTERS = 67_108_864
 /** The stream of a session for what belongs to no call. */
 const SERVER = "server"
 /** What a client is told when the tools of other servers changed, or what its key may use. */
@@ -53,6 +54,7 @@ export const frame = (status: number, code: number, message: string): Response =
 
 const missing = frame(400, -32000, "Bad Request: the header Mcp-Session-Id is missing; send an initialize request first")
 const unknown = frame(400, -32000, "Bad Request: no such session; send an initialize request")
+const tooLong = frame(413, -32600, `Invalid Request: an initialize request has at most ${OPENING_MAX} characters`)
 
 const inWords = (status: number): readonly [code: number, message: string] => {
   switch (StatusReason.of(status)) {
@@ -123,25 +125,34 @@ export const make = Effect.gen(function*() {
   const scope = yield* Effect.scope
   const run = Effect.runForkWith(yield* Effect.context<never>())
   /** The engine's own id of each session here, and what decided over the tools that its client knows; oldest use first. */
-  const opened = new Map<string, { readonly local: string; readonly caller: McpCaller; tools: string }>()
+  const opened = new Map<string, { readonly local: string; readonly caller: McpCaller; readonly length: number; tools: string }>()
+  let openedCharacters = 0
   const toolsOf = ({ key }: McpCaller): string =>
     JSON.stringify([servers.version(), flags.isOn("GATEWAY_MCP_ENFORCE_SCOPES"), rightsOf(key), rightsOf(key?.issuer)])
 
-  const keep = Effect.fnUntraced(function*(id: string, local: string, caller: McpCaller) {
-    const tools = opened.get(id)?.tools ?? toolsOf(caller)
+  const drop = (id: string): void => {
+    openedCharacters -= opened.get(id)?.length ?? 0
     opened.delete(id)
-    opened.set(id, { local, caller, tools })
-    if (opened.size <= OPENED_MAX) return
-    const [oldest, { local: other, caller: owner }] = opened.entries().next().value as [string, { local: string; caller: McpCaller }]
-    opened.delete(oldest)
-    yield* engine.ask({ method: "DELETE", headers: { "mcp-session-id": other } }, owner)
+  }
+
+  /** `length`: of the request that began it. */
+  const keep = Effect.fnUntraced(function*(id: string, local: string, caller: McpCaller, length: number) {
+    const tools = opened.get(id)?.tools ?? toolsOf(caller)
+    drop(id)
+    opened.set(id, { local, caller, length, tools })
+    openedCharacters += length
+    while (opened.size > OPENED_MAX || openedCharacters > OPENED_CHARACTERS) {
+      const [oldest, { local: other, caller: owner }] = opened.entries().next().value as [string, { local: string; caller: McpCaller }]
+      drop(oldest)
+      yield* engine.ask({ method: "DELETE", headers: { "mcp-session-id": other } }, owner)
+    }
   })
 
   /** The engine's id of a session that was begun on any node. */
   const localOf = Effect.fnUntraced(function*(session: McpSession, caller: McpCaller) {
     const known = opened.get(session.id)
     if (known !== undefined) {
-      yield* keep(session.id, known.local, caller)
+      yield* keep(session.id, known.local, caller, known.length)
       return known.local
     }
     if (session.opening === null) return null
@@ -149,7 +160,7 @@ export const make = Effect.gen(function*() {
     const local = response.headers["mcp-session-id"]
     if (local === undefined) return null
     yield* engine.ask({ method: "POST", headers: { ...asked, "mcp-session-id": local }, body: JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }) }, caller)
-    yield* keep(session.id, local, caller)
+    yield* keep(session.id, local, caller, session.opening.length)
     return local
   })
 
@@ -207,11 +218,12 @@ export const make = Effect.gen(function*() {
       return yield* engine.ask({ method: "POST", headers: kept, body }, caller)
     }
     if (id === undefined) {
+      if (body.length > OPENING_MAX) return tooLong
       const response = yield* engine.ask({ method: "POST", headers: kept, body }, caller)
       const born = response.headers["mcp-session-id"]
       if (born === undefined) return response
       yield* sessions.put({ id: born, owner: caller.owner, opening: body })
-      yield* keep(born, born, caller)
+      yield* keep(born, born, caller, body.length)
       return response
     }
     const session = yield* own(id, caller)
@@ -243,7 +255,7 @@ export const make = Effect.gen(function*() {
     if (session === null) return unknown
     yield* sessions.remove(id)
     const known = opened.get(id)
-    opened.delete(id)
+    drop(id)
     if (known !== undefined) yield* engine.ask({ method: "DELETE", headers: { "mcp-session-id": known.local } }, caller)
     return HttpServerResponse.empty({ status: 204 })
   })
@@ -265,6 +277,7 @@ export const make = Effect.gen(function*() {
     const message = parsed(body)
     if (message === undefined) return frame(400, -32700, "Parse error: the body is not JSON")
     const isFirst = isOpening(message) && session.opening === null
+    if (isFirst && body.length > OPENING_MAX) return tooLong
     const local = isFirst ? null : yield* localOf(session, caller)
     if (!isFirst && local === null) return frame(400, -32000, "Bad Request: send an initialize request first")
     if (isCancellation(message)) yield* sessions.tell(id, body)
@@ -273,7 +286,7 @@ export const make = Effect.gen(function*() {
       const born = response.headers["mcp-session-id"]
       if (isFirst && born !== undefined) {
         yield* sessions.put({ ...session, opening: body })
-        yield* keep(id, born, caller)
+        yield* keep(id, born, caller, body.length)
       }
       if (response.body._tag === "Stream") return yield* Stream.runForEach(messagesOf(response.body.stream), (text) => sessions.append(id, SERVER, text))
       if (response.body._tag === "Uint8Array" && response.body.body.length > 0) {

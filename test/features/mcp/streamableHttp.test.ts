@@ -246,6 +246,14 @@ describe("sessions and versions", () => {
     expect([large.status, deep.status]).toEqual([413, 400])
   })
 
+  it("an initialize request that is too long to be kept opens no session", async () => {
+    const { gateway: { url } } = lab
+    const long = (length: number) => post(url, key, frame("initialize", { protocolVersion: "2025-06-18", capabilities: { experimental: { x: { filler: "x".repeat(length) } } }, clientInfo: { name: "a test", version: "1" } }))
+    const [fits, refused] = [await long(15_000), await long(16_500)]
+    expect([fits.status, refused.status, refused.headers["mcp-session-id"]]).toEqual([200, 413, undefined])
+    expect(JSON.parse(refused.text)).toMatchObject({ error: { code: -32600, message: expect.stringContaining("16384") as unknown } })
+  })
+
   it("a slow call streams its progress, and Last-Event-ID brings what a lost connection missed", async () => {
     const { gateway: { url }, sim } = lab
     await sim.rule({ match: { model: "held" }, script: { text: "The late answer", latencyMs: 1_500 } })

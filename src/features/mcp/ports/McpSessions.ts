@@ -12,6 +12,8 @@ import type { BudgetGuard, SessionBudget } from "#src/features/mcp/budgetGuard.t
 export const SESSION_MS = 3_600_000
 /** Messages that are kept for a session; the oldest goes first. */
 export const MESSAGES_MAX = 1_000
+/** Characters of the initialize request, which is kept as long as its session. */
+export const OPENING_MAX = 16_384
 
 export const McpSession = Schema.Struct({
   id: Schema.String,

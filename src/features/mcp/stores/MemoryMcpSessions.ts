@@ -8,6 +8,9 @@ import * as Wakers from "#src/platform/structures/wakers.ts"
 
 /** Sessions that are kept at once. */
 const SESSIONS_MAX = 10_000
+/** Characters of all sessions, and of the messages of one; the oldest go first. */
+const CHARACTERS_MAX = 134_217_728
+const MESSAGES_CHARACTERS = 8_388_608
 /** A beat is as old as this at most, ms. */
 const BEAT_MS = 15_000
 
@@ -17,16 +20,37 @@ interface Held {
   until: number
   count: number
   messages: Array<McpMessage>
+  /** Characters of the messages. */
+  characters: number
   budget: SessionBudget
 }
 
 const unbounded: SessionBudget = { guard: null, spent: 0 }
+
+const lengthOf = ({ text }: McpMessage): number => text?.length ?? 0
+const charactersOf = ({ characters, session: { opening } }: Held): number => characters + (opening?.length ?? 0)
 
 export const make = Effect.map(Clock.Clock, (clock) => {
   const held = new Map<string, Held>()
   const wakers = Wakers.make()
   const now = (): number => clock.currentTimeMillisUnsafe()
   let beat: { readonly text: string; readonly until: number } | null = null
+  /** Characters of all. */
+  let all = 0
+  const drop = (id: string): void => {
+    const one = held.get(id)
+    if (one === undefined) return
+    all -= charactersOf(one)
+    held.delete(id)
+    wakers.wakeUnsafe(id)
+  }
+  /** Room for one more; `kept` stays. */
+  const makeRoom = (kept: string): void => {
+    for (const [id, { until }] of held) {
+      if (held.size < SESSIONS_MAX && all <= CHARACTERS_MAX && until > now()) break
+      if (id !== kept) drop(id)
+    }
+  }
   const live = (id: string): Held | null => {
     const one = held.get(id)
     if (one === undefined || one.until <= now()) return null
@@ -38,24 +62,25 @@ export const make = Effect.map(Clock.Clock, (clock) => {
   }
   return McpSessions.of({
     put: (session) => Effect.sync(() => {
-      for (const [id, { until }] of held) {
-        if (held.size < SESSIONS_MAX && until > now()) break
-        held.delete(id)
-      }
       const known = held.get(session.id)
-      if (known === undefined) held.set(session.id, { session, until: now() + SESSION_MS, count: 0, messages: [], budget: unbounded })
+      all += (session.opening?.length ?? 0) - (known?.session.opening?.length ?? 0)
+      makeRoom(session.id)
+      if (known === undefined) held.set(session.id, { session, until: now() + SESSION_MS, count: 0, messages: [], characters: 0, budget: unbounded })
       else known.session = session
     }),
     find: (id) => Effect.sync(() => live(id)?.session ?? null),
-    remove: (id) => Effect.sync(() => {
-      held.delete(id)
-      wakers.wakeUnsafe(id)
-    }),
+    remove: (id) => Effect.sync(() => drop(id)),
     append: (id, stream, text) => Effect.sync(() => {
       const one = live(id)
       if (one === null) return
-      one.messages.push({ place: String(++one.count).padStart(16, "0"), stream, text })
-      if (one.messages.length > MESSAGES_MAX) one.messages.shift()
+      const message = { place: String(++one.count).padStart(16, "0"), stream, text }
+      one.messages.push(message)
+      let more = lengthOf(message)
+      // The newest always stays: a client waits for it.
+      while (one.messages.length > MESSAGES_MAX || (one.characters + more > MESSAGES_CHARACTERS && one.messages.length > 1)) more -= lengthOf(one.messages.shift() as McpMessage)
+      one.characters += more
+      all += more
+      if (all > CHARACTERS_MAX) makeRoom(id)
       wakers.wakeUnsafe(id)
     }),
     behind: (id, place) => Effect.sync(() => held.get(id)?.messages.filter((message) => message.place > place) ?? []),
