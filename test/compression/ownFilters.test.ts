@@ -4,6 +4,7 @@ import { compressionDefaults, type RtkConfig } from "#schemas/words/Compression.
 import type { OutputFilter } from "#schemas/words/OutputFilter.ts"
 import * as Filters from "#src/compression/rtk/filters.ts"
 import * as Rtk from "#src/compression/rtk/rtk.ts"
+import * as Change from "#src/features/compression/change.ts"
 import * as OwnFilters from "#src/features/compression/ownFilters.ts"
 import { steadyGrowthOf } from "#test/support/late.ts"
 
@@ -44,6 +45,16 @@ describe("an operator's filters", () => {
     [{ tests: [{ ...filter.tests[0] as OutputFilter["tests"][number], command: "make other" }] }, ["customFilters.0.tests.0.command"]]
   ])("whose examples do not hold are taken where they are trusted alone: %j", (change, fields) => {
     expect([fieldsOf(change), fieldsOf(change, true)]).toEqual([fields, []])
+  })
+
+  it("whose patterns would hold up other requests together are refused, as are such patterns of lines that stay", () => {
+    const wide = ["(a?){150}", "(b?){150}"]
+    const both = (dropPatterns: ReadonlyArray<string>, errorPatterns: ReadonlyArray<string>) =>
+      fieldsOf({ rules: { ...filter.rules, dropPatterns }, preserve: { ...filter.preserve, errorPatterns }, tests: [] }, true)
+    expect([both(wide, []), both(wide, ["(c?){150}", "(d?){150}"])]).toEqual([[], ["customFilters.0"]])
+    const kept = (preservePatterns: ReadonlyArray<string>) =>
+      Change.issuesOf({ cavemanConfig: { preservePatterns } }, { caveman: "", rtk: "" }, { rtk: configOf([]), trusted: false }).map(({ field }) => field)
+    expect([kept(wide), kept([...wide, ...wide])]).toEqual([[], ["preservePatterns"]])
   })
 
   it("have ids of their own", () => {

@@ -39,6 +39,9 @@ export const issuesOf = (
     const made = LinearRegex.compile(pattern)
     return made._tag === "Refused" ? [{ field: `${at.caveman}preservePatterns.${i}`, message: made.message }] : []
   }),
+  ...LinearRegex.areTooMuch(cavemanConfig?.preservePatterns ?? [])
+    ? [{ field: `${at.caveman}preservePatterns`, message: "The patterns are too large together: write fewer of them, or smaller repetitions" }]
+    : [],
   ...rtkConfig === undefined ? [] : rtkIssues(rtkConfig, beside, at.rtk)
 ]
 

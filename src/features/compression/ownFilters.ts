@@ -29,6 +29,7 @@ const wrongShape = (filter: OutputFilter, at: string): ReadonlyArray<Refusal.Fie
     const made = LinearRegex.compile(pattern)
     return made._tag === "Refused" ? [{ field: `${at}.${field}.${i}`, message: made.message }] : []
   })),
+  ...LinearRegex.areTooMuch(patternsIn(filter).flatMap(([, patterns]) => patterns)) ? [{ field: at, message: "Its patterns are too large together: write fewer of them, or smaller repetitions" }] : [],
   ...filter.rules.headLines + filter.rules.tailLines === filter.rules.maxLines ? [] : [{ field: `${at}.rules.maxLines`, message: "Expected headLines + tailLines" }]
 ]
 

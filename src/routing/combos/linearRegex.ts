@@ -5,7 +5,7 @@
  */
 import { parse, type RegexNode, type Test } from "#src/routing/combos/regexSyntax.ts"
 
-/** Instructions of one compiled pattern; bounded repetitions multiply them. */
+/** Instructions of one compiled pattern, or of several that are asked together; bounded repetitions multiply them. */
 const instructionsMax = 1_000
 /** Parts that are written for one pattern: a part that matches nothing needs no instruction, however often it is repeated. */
 const writtenMax = 100_000
@@ -21,6 +21,8 @@ type Instruction =
 
 export interface Pattern {
   readonly _tag: "Pattern"
+  /** What it costs to match one character, at most. */
+  readonly instructions: number
   /** False for a longer text than was said. */
   readonly matches: (text: string) => boolean
 }
@@ -137,7 +139,7 @@ const run = (program: ReadonlyArray<Instruction>, text: string): boolean => {
     next = []
     for (const pc of current) {
       const instruction = program[pc] as Instruction
-      if (instruction.op === "test" && instruction.test(code) && follow(pc + 1, at + 1, next)) return true
+      if (instruction.op === "test" && reached[pc + 1] !== at + 1 && instruction.test(code) && follow(pc + 1, at + 1, next)) return true
     }
     current = next
   }
@@ -150,9 +152,15 @@ export const compile = (pattern: string, longest = textMax): Pattern | Refused =
   if (node._tag === "Refused") return node
   try {
     const program = emit(node.root)
-    return { _tag: "Pattern", matches: (text) => text.length <= longest && run(program, text) }
+    return { _tag: "Pattern", instructions: program.length, matches: (text) => text.length <= longest && run(program, text) }
   } catch (error) {
     if (error instanceof TooLarge) return { _tag: "Refused", message: "The pattern is too large: write fewer or smaller repetitions" }
     throw error
   }
 }
+
+/** Would the patterns hold up other requests when each of them is asked of every line of a text? A refused one counts nothing. */
+export const areTooMuch = (patterns: ReadonlyArray<string>): boolean => patterns.reduce((sum, pattern) => {
+  const made = compile(pattern)
+  return made._tag === "Refused" ? sum : sum + made.instructions
+}, 0) > instructionsMax

@@ -28,6 +28,34 @@ const not = (test: Test): Test => (code) => !test(code)
 const sets: Readonly<Record<string, Test>> = { d: isDigit, D: not(isDigit), w: isWord, W: not(isWord), s: isSpace, S: not(isSpace) }
 const controls: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13 }
 
+/** Both ends are meant. */
+type Range = readonly [low: number, high: number]
+
+/** In order, and none touches the next. */
+const merged = (ranges: ReadonlyArray<Range>): ReadonlyArray<Range> => {
+  const out: Array<Range> = []
+  for (const [low, high] of [...ranges].sort((a, b) => a[0] - b[0])) {
+    const last = out.at(-1)
+    if (last !== undefined && low <= last[1] + 1) out[out.length - 1] = [last[0], Math.max(last[1], high)]
+    else out.push([low, high])
+  }
+  return out
+}
+
+/** Asks a long set no longer than a short one: by halves. */
+const inSet = (ranges: ReadonlyArray<Range>, classes: ReadonlyArray<Test>): Test => (code) => {
+  let low = 0
+  let high = ranges.length - 1
+  while (low <= high) {
+    const middle = (low + high) >> 1
+    const [from, to] = ranges[middle] as Range
+    if (code < from) high = middle - 1
+    else if (code > to) low = middle + 1
+    else return true
+  }
+  return classes.some((test) => test(code))
+}
+
 class Reader {
   private at = 0
   private depth = 0
@@ -157,7 +185,12 @@ class Reader {
 
   private set(): Test {
     const negated = this.eat("^")
-    const tests: Array<Test> = []
+    const ranges: Array<Range> = []
+    const classes = new Set<Test>()
+    const take = (member: Test | number): void => {
+      if (typeof member === "number") ranges.push([member, member])
+      else classes.add(member)
+    }
     while (!this.eat("]")) {
       const low = this.member()
       if (this.text[this.at] === "-" && this.text[this.at + 1] !== "]" && this.at + 1 < this.text.length) {
@@ -165,14 +198,14 @@ class Reader {
         const high = this.member()
         if (typeof low !== "number" || typeof high !== "number") {
           // `[\w-.]` is no range: the dash is meant as itself.
-          for (const end of [low, 45, high]) tests.push(typeof end === "number" ? is(end) : end)
+          for (const end of [low, 45, high]) take(end)
           continue
         }
         if (high < low) throw new PatternError("The ends of a range are out of order")
-        tests.push((code) => code >= low && code <= high)
-      } else tests.push(typeof low === "number" ? is(low) : low)
+        ranges.push([low, high])
+      } else take(low)
     }
-    const any: Test = (code) => tests.some((test) => test(code))
+    const any = inSet(merged(ranges), [...classes])
     return negated ? not(any) : any
   }
 
