@@ -11,6 +11,8 @@ const instructionsMax = 1_000
 const writtenMax = 100_000
 /** Default of the longest text that is matched, in characters; tool names have up to 128. */
 const textMax = 1_000
+/** Characters of a text times instructions: a large pattern is asked of shorter texts than a small one. */
+const workMax = 4_000_000
 
 type Instruction =
   | { readonly op: "test"; readonly test: Test }
@@ -23,7 +25,7 @@ export interface Pattern {
   readonly _tag: "Pattern"
   /** What it costs to match one character, at most. */
   readonly instructions: number
-  /** False for a longer text than was said. */
+  /** False for a longer text than was said, and for one that would take too long. */
   readonly matches: (text: string) => boolean
 }
 
@@ -152,7 +154,7 @@ export const compile = (pattern: string, longest = textMax): Pattern | Refused =
   if (node._tag === "Refused") return node
   try {
     const program = emit(node.root)
-    return { _tag: "Pattern", instructions: program.length, matches: (text) => text.length <= longest && run(program, text) }
+    return { _tag: "Pattern", instructions: program.length, matches: (text) => text.length <= longest && text.length * program.length <= workMax && run(program, text) }
   } catch (error) {
     if (error instanceof TooLarge) return { _tag: "Refused", message: "The pattern is too large: write fewer or smaller repetitions" }
     throw error

@@ -45,6 +45,15 @@ describe("patterns in linear time", () => {
     assert.isFalse(matches("a", "a".repeat(1_001)))
   })
 
+  it("of many instructions are asked of shorter texts", () => {
+    const on = (pattern: string, length: number): boolean => {
+      const compiled = compile(pattern, 100_000)
+      return compiled._tag === "Pattern" && compiled.matches(`${"a".repeat(length - 1)}b`)
+    }
+    assert.deepStrictEqual([on("^a+b$", 100_000), on("^(a?){400}a*b$", 4_000)], [true, true])
+    assert.isBelow(cpuMs(() => assert.isFalse(on("^(a?){400}a*b$", 100_000))), 500)
+  })
+
   const Atom = Schema.Literals(["a", "b", "[ab]", "[^a]", ".", "(a|b)", "(ab|a)", "\\b", "^", "$", "|", "(a*)", "\\w"])
   const Times = Schema.Literals(["", "", "", "*", "+", "?", "{2}", "{0,2}", "*?"])
   const Piece = Schema.Tuple([Atom, Times])
