@@ -55,6 +55,33 @@ const licences = () => {
   }
 }
 
+/** What the page's own files take of React. Another name breaks the build: write it here. */
+const ofReact = {
+  "react": ["lazy", "memo", "StrictMode", "Suspense", "useCallback", "useEffect", "useId", "useLayoutEffect", "useMemo", "useRef", "useState", "useSyncExternalStore"],
+  "react/jsx-runtime": ["Fragment", "jsx", "jsxs"]
+}
+
+/**
+ * React comes as CommonJS: each use of a member would be written out, as in `(0, react.useState)`, and each chunk would wrap the package anew.
+ * The page's own files take the members from one module instead, whose names the build makes short.
+ */
+const namesOfReact = () => {
+  const mark = "\0names-of:"
+  return {
+    name: "names-of-react",
+    enforce: "pre",
+    resolveId(source, importer) {
+      const isOwn = importer !== undefined && importer.startsWith(here) && !importer.includes("node_modules")
+      return isOwn && Object.hasOwn(ofReact, source) ? `${mark}${source}` : undefined
+    },
+    load(id) {
+      if (!id.startsWith(mark)) return undefined
+      const source = id.slice(mark.length)
+      return `import * as whole from ${JSON.stringify(source)}\nexport const { ${ofReact[source].join(", ")} } = whole`
+    }
+  }
+}
+
 const compress = (folder) => {
   for (const file of filesBelow(folder)) {
     const bytes = fs.readFileSync(file)
@@ -77,7 +104,7 @@ const build = async (vite, stamp) => {
       base: "./",
       logLevel: "warn",
       publicDir: false,
-      plugins: [licences()],
+      plugins: [namesOfReact(), licences()],
       build: {
         outDir: next,
         emptyOutDir: true,
@@ -89,7 +116,7 @@ const build = async (vite, stamp) => {
         reportCompressedSize: false,
         rolldownOptions: {
           // Few files before the first drawing: what screens share is one chunk, however they are cut.
-          output: { codeSplitting: { groups: [{ name: "shared", test: /node_modules|\/dashboard\/(?:api|format|parts)\// }] } },
+          output: { codeSplitting: { groups: [{ name: "shared", test: /names-of:|node_modules|\/dashboard\/(?:api|format|parts)\// }] } },
           // The libraries mark files for servers that render React; this page is rendered in the browser only.
           onwarn: (warning, otherwise) => warning.code === "MODULE_LEVEL_DIRECTIVE" ? undefined : otherwise(warning)
         }
