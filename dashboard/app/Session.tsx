@@ -9,6 +9,7 @@ import { TextField } from "../parts/Field.tsx"
 import { useNow } from "../parts/now.ts"
 import { Brand } from "./Brand.tsx"
 import { basePath, urlOf } from "./place.ts"
+import { Form } from "../parts/edit/Form.tsx"
 
 const LEAST_PASSWORD = 8
 const RETRY_MS = 3_000
@@ -47,14 +48,7 @@ const PasswordForm = ({ children, onDone }: { readonly children?: ReactNode; rea
   const signIn = useChange("POST /api/auth/login", [], onDone)
   const locked = useLock(signIn.error)
   return (
-    <form
-      className="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        event.stopPropagation()
-        signIn.mutate({ body: { password } })
-      }}
-    >
+    <Form className="stack" onSubmit={() => signIn.mutate({ body: { password } })}>
       <div className="field">
         <label htmlFor="password">Password</label>
         <input
@@ -68,7 +62,7 @@ const PasswordForm = ({ children, onDone }: { readonly children?: ReactNode; rea
       </div>
       <button type="submit" className="button button-primary" disabled={signIn.isPending || locked > 0}>Sign in</button>
       {children}
-    </form>
+    </Form>
   )
 }
 
@@ -115,20 +109,14 @@ const FirstPassword = () => {
   const error = set.error ?? signIn.error
   return (
     <main className="gate">
-      <form
-        className="gate-card"
-        onSubmit={(event) => {
-          event.preventDefault()
-          set.mutate({ body: { password, requireLogin: true } }, { onSuccess: () => signIn.mutate({ body: { password } }) })
-        }}
-      >
+      <Form className="gate-card" onSubmit={() => set.mutate({ body: { password, requireLogin: true } }, { onSuccess: () => signIn.mutate({ body: { password } }) })}>
         <Brand />
         <h1>Set a password</h1>
         <p className="muted">This gateway has no management password yet. Whoever knows it may read and change everything here.</p>
         <TextField label="New password" type="password" value={password} onChange={setPassword} required autoFocus hint={`At least ${LEAST_PASSWORD} characters. A sentence is easier to keep than a riddle.`} />
-        {error === null ? null : <Failure what="The password was not set" error={error} />}
+        <Failure what="The password was not set" error={error} />
         <button type="submit" className="button button-primary" disabled={password.length < LEAST_PASSWORD || set.isPending || signIn.isPending}>Set the password</button>
-      </form>
+      </Form>
     </main>
   )
 }

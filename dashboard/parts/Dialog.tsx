@@ -1,6 +1,8 @@
 /** A modal window over the browser's own `<dialog>`: it keeps the focus, Esc closes it, the focus returns to where it was. */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react"
+import { Failure } from "./Feedback.tsx"
 import { TextField } from "./Field.tsx"
+import { Form } from "./edit/Form.tsx"
 import { Icon } from "./Icon.tsx"
 
 interface Props {
@@ -47,27 +49,21 @@ export const Dialog = ({ children, onClose, onSubmit, stays = false, title, wide
       }}
     >
       {onSubmit === undefined ? <div className="dialog">{content}</div> : (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault()
-            event.stopPropagation()
-            onSubmit()
-          }}
-        >
-          {content}
-        </form>
+        <Form className="" onSubmit={onSubmit}>{content}</Form>
       )}
     </dialog>
   )
 }
 
 /** Asks before something is lost for good. */
-export const Confirm = ({ children, confirm, error, isBlocked = false, onClose, onConfirm, pending, title, typed }: {
+export const Confirm = ({ children, confirm, error, failed, isBlocked = false, onClose, onConfirm, pending, title, typed }: {
   readonly title: string
   readonly confirm: string
   readonly children: ReactNode
   readonly pending: boolean
-  readonly error?: ReactNode
+  /** Said when it did not go. */
+  readonly failed: string
+  readonly error: Error | null
   /** What must be typed first, where the act takes much with it. */
   readonly typed?: string | undefined
   /** Something else of the window is not right yet. */
@@ -80,7 +76,7 @@ export const Confirm = ({ children, confirm, error, isBlocked = false, onClose, 
     <Dialog title={title} onClose={onClose} onSubmit={onConfirm}>
       <div className="wrap">{children}</div>
       {typed === undefined ? null : <TextField label={`Type “${typed}” to go on`} value={text} onChange={setText} />}
-      {error}
+      <Failure what={failed} error={error} />
       <div className="dialog-foot">
         <button type="button" className="button" onClick={onClose}>Cancel</button>
         <button type="submit" className="button button-danger" disabled={pending || isBlocked || typed !== undefined && text !== typed}>{confirm}</button>

@@ -51,7 +51,10 @@ const Wait = ({ until }: { readonly until: number }) => {
   return <p className="small number">{rest > 0 ? `Try again in ${rest} s.` : "It may be tried again now."}</p>
 }
 
-export const Failure = ({ error, retry, what }: { readonly error: Error; readonly what: string; readonly retry?: (() => void) | undefined }) => {
+/** Nothing, while there is no error. `inPanel`: it stands beside a table, which has no space around it. */
+export const Failure = ({ error, inPanel = false, retry, what }: { readonly error: Error | null | undefined; readonly what: string; readonly inPanel?: boolean; readonly retry?: (() => void) | undefined }) => {
+  if (error === null || error === undefined) return null
+  if (inPanel) return <div className="panel-body"><Failure what={what} error={error} retry={retry} /></div>
   const problem = error instanceof Problem ? error : null
   const hint = problem === null ? null : advice(problem)
   return (

@@ -1,5 +1,20 @@
 import { type ReactNode, useLayoutEffect, useRef } from "react"
 
+/** Words over columns: `>` begins that of a column of numbers, an empty one stands over buttons. */
+export type Columns = ReadonlyArray<string>
+
+/** `index`: of the row, where not all rows are drawn. */
+export const Head = ({ index, of }: { readonly of: Columns; readonly index?: number }) => (
+  <thead>
+    <tr aria-rowindex={index}>
+      {of.map((word) => {
+        const isNumber = word.startsWith(">")
+        return <th key={word} scope="col" className={isNumber ? "end" : undefined}>{word === "" ? <span className="hidden-text">Actions</span> : isNumber ? word.slice(1) : word}</th>
+      })}
+    </tr>
+  </thead>
+)
+
 /** Writes the word of its column beside each cell: on a phone rows are cards, and the heads are not seen. */
 const useWords = () => {
   const ref = useRef<HTMLTableElement>(null)

@@ -14,6 +14,7 @@ import { Rows } from "../../parts/Rows.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Countdown } from "../../parts/Time.tsx"
 import { Locks } from "./Locks.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
 
 const EVERY_MS = 10_000
 const PATH = "PUT /api/settings/ip-filter"
@@ -38,7 +39,7 @@ const Ask = ({ change, filter, onClose }: { readonly filter: Filter; readonly ch
   const [enabled, mode] = [change.enabled ?? filter.enabled, change.mode ?? filter.mode]
   const list = filter[mode]
   return (
-    <Confirm title="Change who may use the gateway?" confirm="Change it" pending={save.isPending} onClose={onClose} onConfirm={() => save.mutate({ body: change })} error={save.error === null ? undefined : <Failure what="The filter was not changed" error={save.error} />}>
+    <Confirm title="Change who may use the gateway?" confirm="Change it" pending={save.isPending} onClose={onClose} onConfirm={() => save.mutate({ body: change })} failed="The filter was not changed" error={save.error}>
       <div className="stack-tight">
         <p>{meaningOf(enabled, mode)}</p>
         {enabled ? <p>{count(list.length)} in the list, {count(filter.tempBans.length)} banned for a time. It acts on every node from the next request on; requests that have begun are served to their end.</p> : null}
@@ -61,21 +62,15 @@ const List = ({ filter, name, search }: { readonly filter: Filter; readonly name
   const isAsked = (filter.mode === "blacklist") === (name === "blacklist")
   return (
     <Panel title={word} actions={<span className="small muted number">{search === "" ? "" : `${count(shown.length)} of `}{count(filter[name].length)}{isAsked ? "" : ", not asked in this mode"}</span>}>
-      <form
-        className="panel-head"
-        onSubmit={(event) => {
-          event.preventDefault()
-          insert.mutate({ body: { [add]: entry.trim() } as Change })
-        }}
-      >
+      <Form className="panel-head" onSubmit={() => insert.mutate({ body: { [add]: entry.trim() } as Change })}>
         <div className="row">
           <TextField label={name === "blacklist" ? "Address to refuse" : "Address to serve"} value={entry} onChange={setEntry} placeholder="203.0.113.0/24" hint="An address, a range, or a pattern such as 10.1.*" wrong={wrongWith(insert.error, add)} />
           <button type="submit" className="button" disabled={insert.isPending || entry.trim() === ""}>{name === "blacklist" ? "Refuse it" : "Serve it"}</button>
         </div>
-      </form>
-      {insert.error === null && take.error === null ? null : <div className="panel-body"><Failure what="The list was not changed" error={insert.error ?? take.error ?? new Error("")} /></div>}
+      </Form>
+      <Failure inPanel what="The list was not changed" error={insert.error ?? take.error} />
       {filter[name].length === 0 ? <Empty icon="addresses" title={empty} /> : shown.length === 0 ? <Empty icon="search" title="No address fits" /> : (
-        <Rows label={word} columns={2} rows={shown} head={<><th scope="col">Address</th><th scope="col"><span className="hidden-text">Actions</span></th></>}>
+        <Rows label={word} rows={shown} head={["Address", ""]}>
           {(each, index) => (
             <tr key={each} aria-rowindex={index + 2}>
               <td><code>{each}</code></td>
@@ -100,7 +95,7 @@ const Ban = ({ onClose }: { readonly onClose: () => void }) => {
       <TextField label="Address" value={ip} onChange={setIp} required autoFocus hint="An address, a range, or a pattern such as 10.1.*" wrong={wrongWith(ban.error, "tempBan.ip")} />
       <SelectField label="For" value={durationMs} choices={durations} onChange={setDuration} />
       <TextField label="Reason" value={reason} onChange={setReason} hint="For people; at most 200 characters" wrong={wrongWith(ban.error, "tempBan.reason")} />
-      {ban.error === null ? null : <Failure what="Nobody was banned" error={ban.error} />}
+      <Failure what="Nobody was banned" error={ban.error} />
       <div className="dialog-foot">
         <button type="button" className="button" onClick={onClose}>Cancel</button>
         <button type="submit" className="button button-danger" disabled={ban.isPending || ip.trim() === ""}>Ban it</button>
@@ -115,10 +110,10 @@ const Bans = ({ filter: { enabled, tempBans }, search }: { readonly filter: Filt
   const shown = tempBans.filter(({ ip, reason }) => `${ip} ${reason}`.includes(search))
   return (
     <Panel title="Banned for a time" actions={<button type="button" className="button button-small" onClick={() => setBanning(true)}>Ban an address</button>}>
-      {end.error === null ? null : <div className="panel-body"><Failure what="The ban was not ended" error={end.error} /></div>}
+      <Failure what="The ban was not ended" error={end.error} inPanel />
       {enabled || tempBans.length === 0 ? null : <p className="panel-head muted">The filter is off: they are served.</p>}
       {tempBans.length === 0 ? <Empty icon="addresses" title="Nobody is banned" /> : shown.length === 0 ? <Empty icon="search" title="No ban fits" /> : (
-        <Rows label="Bans" columns={4} rows={shown} head={<><th scope="col">Address</th><th scope="col">Reason</th><th scope="col">Ends in</th><th scope="col"><span className="hidden-text">Actions</span></th></>}>
+        <Rows label="Bans" rows={shown} head={["Address", "Reason", "Ends in", ""]}>
           {({ ip, reason, until }, index) => (
             <tr key={ip} aria-rowindex={index + 2}>
               <td><code>{ip}</code></td><td className="cut" title={reason}>{reason === "" ? "–" : reason}</td><td><Countdown until={until} /></td>

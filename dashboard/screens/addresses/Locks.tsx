@@ -4,7 +4,7 @@ import type { Answer } from "../../api/contract.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { count } from "../../format/numbers.ts"
 import { Confirm } from "../../parts/Dialog.tsx"
-import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
+import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Rows } from "../../parts/Rows.tsx"
 import { Countdown } from "../../parts/Time.tsx"
@@ -21,7 +21,7 @@ export const Locks = () => {
     <Panel title="Locked out" actions={read.data === undefined ? null : <span className="small muted number">{count(read.data.lockedIdentifiers.length)}</span>}>
       <Loaded read={read} what="Who is locked out" rows={2}>
         {({ lockedIdentifiers }) => lockedIdentifiers.length === 0 ? <Empty icon="addresses" title="Nobody is locked out">Five wrong passwords within 15 minutes lock an address.</Empty> : (
-          <Rows label="Locked out" columns={4} rows={lockedIdentifiers} head={<><th scope="col">Who</th><th scope="col">Why</th><th scope="col">Ends in</th><th scope="col"><span className="hidden-text">Actions</span></th></>}>
+          <Rows label="Locked out" rows={lockedIdentifiers} head={["Who", "Why", "Ends in", ""]}>
             {(lock, index) => {
               const name = lock.name ?? lock.identifier
               return (
@@ -35,7 +35,7 @@ export const Locks = () => {
         )}
       </Loaded>
       {asked === null ? null : (
-        <Confirm title={`Let ${asked.name ?? asked.identifier} in again?`} confirm="Let in" pending={unlock.isPending} onClose={() => setAsked(null)} onConfirm={() => unlock.mutate({ body: { action: "unlock", identifier: asked.identifier } })} error={unlock.error === null ? undefined : <Failure what="It stays locked out" error={unlock.error} />}>
+        <Confirm title={`Let ${asked.name ?? asked.identifier} in again?`} confirm="Let in" pending={unlock.isPending} onClose={() => setAsked(null)} onConfirm={() => unlock.mutate({ body: { action: "unlock", identifier: asked.identifier } })} failed="It stays locked out" error={unlock.error}>
           <p>{asked.kind === "key" ? "The ban of the key ends: its programs may call again." : "The address may try passwords again at once."}</p>
         </Confirm>
       )}

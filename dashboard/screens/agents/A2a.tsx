@@ -15,6 +15,7 @@ import { Status, type Tone } from "../../parts/Status.tsx"
 import { Pager, pageOf, pageText, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { exact } from "../../format/time.ts"
+import { Submit } from "../../parts/edit/Submit.tsx"
 
 const EVERY_MS = 2_000
 const ON_A_PAGE = 100
@@ -67,8 +68,7 @@ const Give = ({ onClose, onGiven, skills }: { readonly skills: Answer<"GET /api/
       <SelectField label="Skill" value={skill} choices={skills.map(({ id, name }) => ({ value: id, word: name }))} onChange={setSkill} hint={skills.find(({ id }) => id === skill)?.description} />
       {skill === "smart-routing" ? <TextField label="Model or combo" value={model} onChange={setModel} required /> : null}
       <AreaField label="Message" value={words} onChange={setWords} />
-      {run.error === null ? null : <Failure what="The task was not completed" error={run.error} />}
-      <div className="dialog-foot"><button type="submit" className="button button-primary" disabled={run.isPending || words.trim() === ""}>{run.isPending ? "It works" : "Give the task"}</button></div>
+      <Submit failed="The task was not completed" of={run} isOff={words.trim() === ""}>{run.isPending ? "It works" : "Give the task"}</Submit>
     </Dialog>
   )
 }
@@ -103,7 +103,7 @@ const Tasks = ({ onLook }: { readonly onLook: (id: string) => void }) => {
   const cancel = useChange("POST /api/a2a/tasks/:id/cancel", ["GET /api/a2a/tasks", "GET /api/a2a/tasks/:id"], undefined, { said: "The task is cancelled.", isRecord: false })
   return (
     <>
-      {cancel.error === null ? null : <div className="panel-body"><Failure what="The task was not cancelled" error={cancel.error} /></div>}
+      <Failure what="The task was not cancelled" error={cancel.error} inPanel />
       <Loaded read={read} what="The tasks">
         {({ tasks, total }) => total === 0 ? <Empty icon="agents" title="You gave no task yet">Tasks are seen by the caller that gave them, and by no other: those of agents are not listed here.</Empty> : (
           <>
@@ -148,7 +148,7 @@ export const A2a = () => {
                 <p><Status tone={enabled ? "ok" : "off"} word={enabled ? "Answers" : "Off"} /> <span className="small muted wrap">{agent?.url ?? "Other agents can give the gateway tasks once it is on."}</span></p>
                 <Switch label="A2A is served" checked={enabled} disabled={save.isPending} onChange={(a2aEnabled) => save.mutate({ body: { a2aEnabled } })} />
               </div>
-              {save.error === null ? null : <Failure what="The setting was not changed" error={save.error} />}
+              <Failure what="The setting was not changed" error={save.error} />
               {tasks === null ? null : <p className="small muted number">{count(tasks.submitted + tasks.working)} open, {count(tasks.completed)} completed, {count(tasks.failed)} failed, {count(tasks.cancelled)} cancelled; of all callers</p>}
               <ul className="stack-tight" aria-label="Skills">{skills.map((skill) => <li key={skill.id}><strong>{skill.name}</strong> <span className="small muted wrap">{skill.description}</span></li>)}</ul>
               {enabled ? <details><summary>Agent card</summary><Card /></details> : null}

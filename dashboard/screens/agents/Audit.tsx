@@ -45,7 +45,7 @@ export const Audit = () => {
           <Empty icon="agents" title={tool === "" && state === "" && page === 0 ? "No tool was called yet" : "No call fits"} action={tool === "" && state === "" && page === 0 ? undefined : <button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} />
         ) : (
           <>
-            <Rows label="Calls of tools" columns={6} rows={entries} head={<><th scope="col">When</th><th scope="col">Tool</th><th scope="col">Caller</th><th scope="col">Outcome</th><th scope="col" className="end">Took</th><th scope="col">Hash of the arguments</th></>}>
+            <Rows label="Calls of tools" rows={entries} head={["When", "Tool", "Caller", "Outcome", ">Took", "Hash of the arguments"]}>
               {(entry, index) => (
                 <tr key={entry.id} aria-rowindex={index + 2}>
                   <td><Ago at={entry.createdAt} /></td><td className="cut mono" title={entry.toolName}>{entry.toolName}</td><td className="cut" title={nameOf(entry.apiKeyId)}>{nameOf(entry.apiKeyId)}</td>

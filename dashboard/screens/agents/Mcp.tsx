@@ -12,7 +12,7 @@ import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { AreaField, SelectField, Switch, TextField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { callTool, type CallResult, draftOf, listTools } from "./mcp.ts"
 
@@ -47,7 +47,7 @@ const State = ({ status }: { readonly status: McpStatus }) => {
           />
         </div>
         {address === null ? <CodeBlock label="command for clients" text="npx gateway mcp" /> : <CodeBlock label="address for clients" text={address} />}
-        {save.error === null ? null : <Failure what="The setting was not changed" error={save.error} />}
+        <Failure what="The setting was not changed" error={save.error} />
       </div>
       <dl className="tiles">
         <div className="tile"><dt>Calls, 24 hours</dt><dd>{count(activity.totalCalls24h)}</dd></div>
@@ -91,7 +91,7 @@ const CallTool = ({ onClose, tool }: { readonly tool: Tool; readonly onClose: ()
         </details>
       )}
       <AreaField label="Arguments, JSON" rows={6} value={args} onChange={setWritten} wrong={wrong} />
-      {run.error === null ? null : <Failure what="The call failed" error={run.error} />}
+      <Failure what="The call failed" error={run.error} />
       {run.data === undefined ? null : (
         <section className="stack-tight" aria-label="Answer of the tool">
           <p role="status"><Status tone={run.data.isError ? "bad" : "ok"} word={run.data.isError ? "The tool reports an error" : "Answered"} /> <span className="small muted number">{duration(run.data.tookMs)}</span></p>
@@ -128,7 +128,7 @@ export const Mcp = () => {
                   </div>
                   {shown.length === 0 ? <Empty icon="search" title="No tool fits" action={<button type="button" className="button" onClick={() => setSearch("")}>Show all</button>} /> : (
                     <Table label="Tools">
-                      <thead><tr><th scope="col">Tool</th><th scope="col">Scopes</th><th scope="col">Audited</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+                      <Head of={["Tool", "Scopes", "Audited", ""]} />
                       <tbody>
                         {shown.map((tool) => (
                           <tr key={tool.name}>

@@ -4,9 +4,9 @@ import { call } from "../../api/call.ts"
 import type { Answer, Body } from "../../api/contract.ts"
 import { useChange } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { Failure } from "../../parts/Feedback.tsx"
 import { AreaField, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
-import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
+import { useTheirs } from "../../parts/edit/Theirs.tsx"
+import { Submit } from "../../parts/edit/Submit.tsx"
 
 export type Server = Answer<"GET /api/mcp/servers">["servers"][number]
 type New = Body<"POST /api/mcp/servers">
@@ -110,12 +110,7 @@ export const ServerForm = ({ onClose, server }: { readonly server: Server | null
         <AreaField label="Tools that are never offered" rows={2} value={draft.blockedTools} onChange={(blockedTools) => put({ blockedTools })} hint="The same; it wins" wrong={wrongWith(error, "blockedTools")} />
         <TextField label="A call may take, seconds" type="number" value={draft.timeout} onChange={(timeout) => put({ timeout })} wrong={wrongWith(error, "timeoutMs")} />
       </div>
-      <Theirs clashes={theirs.clashes} />
-      {error === null ? null : <Failure what="The server was not stored" error={error} />}
-      <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-primary" disabled={make.isPending || change.isPending || theirs.isBusy}>{server === null ? "Add the server" : theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
-      </div>
+      <Submit failed="The server was not stored" of={[make, change]} theirs={theirs} onClose={onClose}>{server === null ? "Add the server" : "Save"}</Submit>
     </Dialog>
   )
 }

@@ -9,7 +9,7 @@ import { Switch } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
 import { type Server, ServerForm } from "./ServerForm.tsx"
 
@@ -43,19 +43,19 @@ const Tools = ({ onClose, server }: { readonly server: Server; readonly onClose:
         <div role="status"><Health state={server.state} /></div>
         <button type="button" className="button button-small" disabled={refresh.isPending} onClick={() => refresh.mutate({ params })}>Connect and read again</button>
       </div>
-      {refresh.error === null ? null : <Failure what="The server was not asked" error={refresh.error} />}
+      <Failure what="The server was not asked" error={refresh.error} />
       <Loaded read={read} what="The tools of the server">
         {({ leftOut, tools }) => (
           <>
             {tools.length === 0 ? <Empty icon="agents" title="No tool is offered" /> : (
               <Table label="Offered tools">
-                <thead><tr><th scope="col">Name for clients</th><th scope="col">Name at its server</th><th scope="col">Description</th></tr></thead>
+                <Head of={["Name for clients", "Name at its server", "Description"]} />
                 <tbody>{tools.map((tool) => <tr key={tool.name}><td className="mono wrap">{tool.name}</td><td className="mono wrap">{tool.tool}</td><td className="wrap">{tool.description ?? "–"}</td></tr>)}</tbody>
               </Table>
             )}
             {leftOut.length === 0 ? null : (
               <Table label="Tools that are left out">
-                <thead><tr><th scope="col">Left out</th><th scope="col">Why</th></tr></thead>
+                <Head of={["Left out", "Why"]} />
                 <tbody>{leftOut.map((each) => <tr key={each.tool}><td className="mono wrap">{each.tool}</td><td className="wrap">{each.why}</td></tr>)}</tbody>
               </Table>
             )}
@@ -110,7 +110,7 @@ const Delete = ({ onClose, server }: { readonly server: Server; readonly onClose
   return (
     <Confirm
       title="Delete the MCP server?" confirm="Delete the server" pending={remove.isPending} onClose={onClose} onConfirm={() => remove.mutate({ params: { id: server.id } })}
-      error={remove.error === null ? undefined : <Failure what="The server was not deleted" error={remove.error} />}
+      failed="The server was not deleted" error={remove.error}
     >
       <p>Its session ends, and its tools are offered no more.{remakeOf(server) === null ? " Its credentials are deleted, too: it cannot be taken back." : ""}</p>
     </Confirm>
@@ -127,7 +127,7 @@ export const Servers = () => {
       <Loaded read={read} what="The MCP servers">
         {({ servers }) => servers.length === 0 ? <Empty icon="agents" title="No other MCP server yet">The gateway offers the tools of other MCP servers under its own address, to the keys that may use them.</Empty> : (
           <Table label="MCP servers">
-            <thead><tr><th scope="col">Server</th><th scope="col">On this node</th><th scope="col" className="end">Tools</th><th scope="col">Offered to</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+            <Head of={["Server", "On this node", ">Tools", "Offered to", ""]} />
             <tbody>{servers.map((server) => <Row key={server.id} server={server} onAct={(act) => setOpen({ act, server })} />)}</tbody>
           </Table>
         )}

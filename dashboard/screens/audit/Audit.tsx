@@ -7,12 +7,12 @@ import { queryClient, useRead } from "../../api/query.ts"
 import type { Screen } from "../../app/screens.ts"
 import { clock, exact } from "../../format/time.ts"
 import { Confirm } from "../../parts/Dialog.tsx"
-import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
+import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { TextField } from "../../parts/Field.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { type Entry, inverseOf } from "./inverse.ts"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 
 const EVERY_MS = 10_000
 const ON_A_PAGE = 50
@@ -62,7 +62,7 @@ const Audit = () => {
         <Loaded read={read} what="The audit log" rows={8}>
           {(rows) => rows.length === 0 ? <Empty icon="audit" title={filtered || page > 0 ? "No entry fits" : "No entry yet"} /> : (
             <Table label="Audit" isStale={read.isPlaceholderData}>
-              <thead><tr><th scope="col">Time</th><th scope="col">Action</th><th scope="col">Actor</th><th scope="col">Target</th><th scope="col">Outcome</th><th scope="col">Address</th><th scope="col"><span className="hidden-text">Actions</span></th><th scope="col">Details</th></tr></thead>
+              <Head of={["Time", "Action", "Actor", "Target", "Outcome", "Address", "", "Details"]} />
               <tbody>
                 {rows.map((row) => (
                   <tr key={row.id}>
@@ -87,7 +87,7 @@ const Audit = () => {
         </div>
       </Panel>
       {inverse === null ? null : (
-        <Confirm title="Take the change back?" confirm="Take it back" pending={undo.isPending} onClose={() => setUndoing(null)} onConfirm={() => undo.mutate()} error={undo.error === null ? undefined : <Failure what="It was not taken back" error={undo.error} />}>
+        <Confirm title="Take the change back?" confirm="Take it back" pending={undo.isPending} onClose={() => setUndoing(null)} onConfirm={() => undo.mutate()} failed="It was not taken back" error={undo.error}>
           <p className="wrap">{inverse.word}. Later changes of the same are overwritten; this one stands in the audit, too.</p>
         </Confirm>
       )}

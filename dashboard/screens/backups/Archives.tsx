@@ -12,6 +12,7 @@ import { Icon } from "../../parts/Icon.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { contents, download, isSendable, LEAST_PASSPHRASE, MOST_BYTES, MOST_PASSPHRASE, upload, type What } from "./archives.ts"
 import { Brought } from "./Brought.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
 
 const wrongWith = (passphrase: string): string | undefined => passphrase === "" ? undefined
   : passphrase.length < LEAST_PASSPHRASE || passphrase.length > MOST_PASSPHRASE ? `${LEAST_PASSPHRASE} to ${MOST_PASSPHRASE} characters`
@@ -34,25 +35,19 @@ const Download = () => {
   })
   const label = <><Icon name="download" size={16} />Download</>
   return (
-    <form
-      className="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        take.mutate()
-      }}
-    >
+    <Form className="stack" onSubmit={() => take.mutate()}>
       <h3>Download an archive</h3>
       <SelectField label="What is in it" value={what} choices={contents} onChange={(value) => setWhat(contents.find((each) => each.value === value)?.value ?? "export")} />
       <div className="grid-fields">
         <TextField label="Passphrase" type="password" value={passphrase} onChange={setPassphrase} hint="Empty: only this gateway, or one with the same GATEWAY_SECRET, can bring it in" wrong={wrong} />
         {passphrase === "" ? null : <TextField label="Passphrase once more" type="password" value={again} onChange={setAgain} hint="Nobody can open the archive without it" wrong={differs ? "It is another one" : undefined} />}
       </div>
-      {take.error === null ? null : <Failure what="No archive was made" error={take.error} />}
+      <Failure what="No archive was made" error={take.error} />
       <div className="row">
         {passphrase === "" ? <a className="button" href={urlOf(`/api/db-backups/${what}`).href} download>{label}</a> : <button type="submit" className="button" disabled={take.isPending || wrong !== undefined || passphrase !== again}>{label}</button>}
         <span className="small muted" role="status">{take.isPending ? "The archive is made …" : ""}</span>
       </div>
-    </form>
+    </Form>
   )
 }
 
@@ -88,7 +83,7 @@ const Import = () => {
       {file === null ? null : (
         <Confirm
           title={`Bring in ${file.name}?`} confirm="Bring it in" typed="import" isBlocked={tooLarge || wrong !== undefined} pending={bring.isPending} onClose={() => setFile(null)} onConfirm={() => bring.mutate(file)}
-          error={bring.error === null ? undefined : <Failure what="The archive was not brought in" error={bring.error} />}
+          failed="The archive was not brought in" error={bring.error}
         >
           <div className="stack">
             <p>{bytes(file.size)}. Its records replace those of this gateway on all nodes; calls of its ledger are added. Requests go on meanwhile. Keys that were revoked after it was made are valid again.</p>

@@ -56,7 +56,7 @@ const Restore = ({ backup, onClose, onDone }: { readonly backup: Backup; readonl
     undo: ({ preRestoreBackupId }) => () => call("POST /api/db-backups", { body: { backupId: preRestoreBackupId } })
   })
   return (
-    <Confirm title="Restore the backup?" confirm="Restore it" typed="restore" pending={restore.isPending} onClose={onClose} onConfirm={() => restore.mutate({ body: { backupId: backup.id } })} error={restore.error === null ? undefined : <Failure what="The backup was not restored" error={restore.error} />}>
+    <Confirm title="Restore the backup?" confirm="Restore it" typed="restore" pending={restore.isPending} onClose={onClose} onConfirm={() => restore.mutate({ body: { backupId: backup.id } })} failed="The backup was not restored" error={restore.error}>
       <div className="stack-tight">
         <p>What was configured at {exact(backup.createdAt)} replaces what is configured now, on all nodes: providers, combos, keys, budgets, webhooks, settings and flags.</p>
         <ul className="stack-tight">
@@ -74,7 +74,7 @@ const Clean = ({ held, onClose }: { readonly held: number; readonly onClose: () 
   const [age, setAge] = useState("30")
   const clean = useChange("DELETE /api/db-backups", touched, onClose, { said: ({ deleted }) => `${counted(deleted, "backup is", "backups are")} removed.`, isRecord: false })
   return (
-    <Confirm title="Remove old backups" confirm="Remove them" typed="remove" isBlocked={keep === "" || age === ""} pending={clean.isPending} onClose={onClose} onConfirm={() => clean.mutate({ body: { keepLatest: Number(keep), retentionDays: Number(age) } })} error={clean.error === null ? undefined : <Failure what="No backup was removed" error={clean.error} />}>
+    <Confirm title="Remove old backups" confirm="Remove them" typed="remove" isBlocked={keep === "" || age === ""} pending={clean.isPending} onClose={onClose} onConfirm={() => clean.mutate({ body: { keepLatest: Number(keep), retentionDays: Number(age) } })} failed="No backup was removed" error={clean.error}>
       <div className="stack">
         <p>Of {counted(held, "backup", "backups")} of this node these stay:</p>
         <div className="grid-fields">
@@ -101,11 +101,11 @@ const Backups = () => {
       {!isSettled(read, storage) ? <Skeleton rows={8} /> : (
         <>
           <Storage />
-          {make.error === null ? null : <Failure what="No backup was made" error={make.error} />}
+          <Failure what="No backup was made" error={make.error} />
           <Panel title="Backups of this node">
             <Loaded read={read} what="The backups">
               {({ backups }) => backups.length === 0 ? <Empty icon="backups" title="No backup yet" action={add}>A restore makes one by itself before it changes anything.</Empty> : (
-                <Rows label="Backups" columns={5} rows={backups} head={<><th scope="col">Made</th><th scope="col">Why</th><th scope="col" className="end">Size</th><th scope="col">Id</th><th scope="col"><span className="hidden-text">Actions</span></th></>}>
+                <Rows label="Backups" rows={backups} head={["Made", "Why", ">Size", "Id", ""]}>
                   {(backup, index) => (
                     <tr key={backup.id} aria-rowindex={index + 2}>
                       <td><Ago at={backup.createdAt} /></td><td>{reasons[backup.reason]}</td><td className="end" title={`${count(backup.size)} bytes`}>{bytes(backup.size)}</td><td title={backup.filename}><Copy value={backup.id} most={28} /></td>

@@ -2,7 +2,7 @@
 import type { Answer } from "../../api/contract.ts"
 import { count } from "../../format/numbers.ts"
 import { Copy } from "../../parts/Copy.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 
 type Archive = Pick<Answer<"POST /api/db-backups/import">, "contents" | "createdAt" | "rows">
@@ -13,7 +13,7 @@ export const Brought = ({ answer, before }: { readonly answer: Archive; readonly
     <details>
       <summary>Rows by table</summary>
       <Table label="Rows by table">
-        <thead><tr><th scope="col">Table</th><th scope="col" className="end">Rows</th></tr></thead>
+        <Head of={["Table", ">Rows"]} />
         <tbody>{Object.entries(answer.rows).map(([table, rows]) => <tr key={table}><td className="wrap">{table}</td><td className="end">{count(rows)}</td></tr>)}</tbody>
       </Table>
     </details>

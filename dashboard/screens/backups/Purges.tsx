@@ -3,7 +3,6 @@ import { useState } from "react"
 import { useChange } from "../../api/query.ts"
 import { counted } from "../../format/numbers.ts"
 import { Confirm } from "../../parts/Dialog.tsx"
-import { Failure } from "../../parts/Feedback.tsx"
 import { Panel } from "../../parts/Page.tsx"
 
 const purges = [
@@ -17,7 +16,7 @@ type Purge = typeof purges[number]
 const Ask = ({ onClose, purge }: { readonly purge: Purge; readonly onClose: () => void }) => {
   const remove = useChange(purge.call, ["GET /api/usage/call-logs", "GET /api/usage/reconciliation", "GET /api/storage/health"], onClose, { said: ({ deleted }) => `${counted(deleted, purge.one, purge.many)}.`, isRecord: false })
   return (
-    <Confirm title={`Remove: ${purge.word}`} confirm="Remove them" typed="remove" pending={remove.isPending} onClose={onClose} onConfirm={() => remove.mutate({})} error={remove.error === null ? undefined : <Failure what="Nothing more was removed" error={remove.error} />}>
+    <Confirm title={`Remove: ${purge.word}`} confirm="Remove them" typed="remove" pending={remove.isPending} onClose={onClose} onConfirm={() => remove.mutate({})} failed="Nothing more was removed" error={remove.error}>
       <p>{purge.hint} No backup without the ledger brings them back.</p>
     </Confirm>
   )

@@ -6,11 +6,11 @@ import { count, money, percent, tokens } from "../../format/numbers.ts"
 import { Bars } from "../../parts/Bars.tsx"
 import { Copy } from "../../parts/Copy.tsx"
 import { Confirm } from "../../parts/Dialog.tsx"
-import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
+import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, TextField } from "../../parts/Field.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
 import { Config } from "./Config.tsx"
 import { type Forgotten, Forget } from "./Forget.tsx"
@@ -47,7 +47,7 @@ const Figures = () => {
                 })()}
                 {promptCache === null || Object.keys(promptCache.byProvider).length === 0 ? null : (
                   <Table label="Prompt caches by provider">
-                    <thead><tr><th scope="col">Provider</th><th scope="col" className="end">Requests</th><th scope="col" className="end">Tokens in</th><th scope="col" className="end">Read</th><th scope="col" className="end">Written</th><th scope="col" className="end">Share read</th></tr></thead>
+                    <Head of={["Provider", ">Requests", ">Tokens in", ">Read", ">Written", ">Share read"]} />
                     <tbody>
                       {Object.entries(promptCache.byProvider).map(([provider, row]) => (
                         <tr key={provider}>
@@ -113,7 +113,7 @@ const Cache = () => {
           ) : (
             <>
               <Table label="Stored answers" isStale={entries.isPlaceholderData}>
-                <thead><tr><th scope="col">Model</th><th scope="col">Signature</th><th scope="col" className="end">Used</th><th scope="col" className="end">Tokens saved</th><th scope="col">Stored</th><th scope="col">Ends in</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+                <Head of={["Model", "Signature", ">Used", ">Tokens saved", "Stored", "Ends in", ""]} />
                 <tbody>
                   {rows.map((entry) => (
                     <tr key={entry.id}>
@@ -135,7 +135,7 @@ const Cache = () => {
       </Panel>
       {forgetting === null ? null : <Forget asked={forgetting} onClose={() => setForgetting(null)} />}
       {resetting ? (
-        <Confirm title="Count anew?" confirm="Count from now on" pending={reset.isPending} onClose={() => setResetting(false)} onConfirm={() => reset.mutate({})} error={reset.error === null ? undefined : <Failure what="The counters were not reset" error={reset.error} />}>
+        <Confirm title="Count anew?" confirm="Count from now on" pending={reset.isPending} onClose={() => setResetting(false)} onConfirm={() => reset.mutate({})} failed="The counters were not reset" error={reset.error}>
           <p>Figures of the vendors' prompt caches begin at zero. What is stored stays, and so does the ledger.</p>
         </Confirm>
       ) : null}

@@ -6,6 +6,7 @@ import { useChange, useRead } from "../../api/query.ts"
 import { Failure, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, Switch, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
 
 type Settings = Answer<"GET /api/settings/cache-config">
 type Change = Body<"PUT /api/settings/cache-config">
@@ -32,17 +33,11 @@ const Written = ({ config, hint, name, word }: { readonly config: Settings; read
   const [text, setText] = useState(stored)
   const save = useSave(config)
   return (
-    <form
-      className="row-wide"
-      onSubmit={(event) => {
-        event.preventDefault()
-        save.mutate({ body: { [name]: Number(text) } })
-      }}
-    >
+    <Form className="row-wide" onSubmit={() => save.mutate({ body: { [name]: Number(text) } })}>
       <TextField label={word} hint={hint} type="number" value={text} onChange={setText} wrong={wrongWith(save.error, name)} />
       <button type="submit" className="button button-small" disabled={save.isPending || text === stored || text === ""} aria-label={`Save ${word}`}>Save</button>
-      {save.error === null ? null : <Failure what="The cache was not changed" error={save.error} />}
-    </form>
+      <Failure what="The cache was not changed" error={save.error} />
+    </Form>
   )
 }
 

@@ -3,7 +3,6 @@ import { useState } from "react"
 import { useChange, useRead } from "../../api/query.ts"
 import { counted } from "../../format/numbers.ts"
 import { Confirm } from "../../parts/Dialog.tsx"
-import { Failure } from "../../parts/Feedback.tsx"
 import { SelectField, TextField } from "../../parts/Field.tsx"
 
 export type Forgotten = { readonly what: "all" } | { readonly what: "signature"; readonly signature: string; readonly model: string }
@@ -26,7 +25,7 @@ export const Forget = ({ asked, onClose }: { readonly asked: Forgotten; readonly
   return (
     <Confirm
       title={isOne ? "Forget this answer?" : "Forget stored answers"} confirm="Forget" pending={forget.isPending || !isOne && scope === "model" && named === "" || scope === "stale" && !(Number(hours) >= 0 && hours !== "")} onClose={onClose} onConfirm={() => forget.mutate({ query })}
-      error={forget.error === null ? undefined : <Failure what="Nothing was forgotten" error={forget.error} />}
+      failed="Nothing was forgotten" error={forget.error}
     >
       {isOne ? <p>The next equal request of {asked.model} goes to a provider again.</p> : (
         <div className="stack">

@@ -9,8 +9,9 @@ import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { TextField, wrongWith } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { useShownProvider, useVendors } from "../providers/vendors.ts"
+import { Submit } from "../../parts/edit/Submit.tsx"
 
 type Chain = Answer<"GET /api/fallback/chains">["chains"][number]
 
@@ -34,11 +35,7 @@ const Edit = ({ chain, onClose }: { readonly chain: Chain | null; readonly onClo
       {chain === null ? <TextField label="Model id without a provider" value={model} onChange={setModel} required placeholder="gpt-5" hint="A chain that it has is replaced" wrong={wrongWith(save.error, "model")} /> : null}
       <Lines label="Providers, the first is asked first" one="provider" lines={lines} onLines={setLines} columns={[{ word: "Provider", list: list }, { word: "Use", choices: used }]} wrong={wrongWith(save.error, "chain")} />
       <datalist id={list}>{vendors.map(({ id, name }) => <option key={id} value={id}>{name}</option>)}</datalist>
-      {save.error === null ? null : <Failure what="The chain was not stored" error={save.error} />}
-      <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-primary" disabled={save.isPending || model.trim() === "" || links.length === 0}>Save</button>
-      </div>
+      <Submit failed="The chain was not stored" of={save} isOff={model.trim() === "" || links.length === 0} onClose={onClose} />
     </Dialog>
   )
 }
@@ -56,11 +53,11 @@ export const Chains = () => {
   })
   return (
     <Panel title="Fallback chains" actions={<button type="button" className="button button-small" onClick={() => setOpen({ chain: null })}>New fallback chain</button>}>
-      {remove.error === null ? null : <div className="panel-body"><Failure what="The chain was not removed" error={remove.error} /></div>}
+      <Failure what="The chain was not removed" error={remove.error} inPanel />
       <Loaded read={read} what="The fallback chains" rows={1}>
         {({ chains }) => chains.length === 0 ? <Empty icon="combos" title="No chain yet">Say which providers serve a model id that clients ask for without one, and in which order.</Empty> : (
           <Table label="Fallback chains">
-            <thead><tr><th scope="col">Model</th><th scope="col">Providers</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+            <Head of={["Model", "Providers", ""]} />
             <tbody>
               {chains.map((chain) => (
                 <tr key={chain.model}>

@@ -11,7 +11,7 @@ import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago } from "../../parts/Time.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { isOwned, Owned } from "../../parts/edit/Theirs.tsx"
 import { Chains } from "./Chains.tsx"
 import { type Combo, Editor } from "./Editor.tsx"
@@ -32,14 +32,14 @@ const DryRun = ({ combo, onClose }: { readonly combo: Combo; readonly onClose: (
   return (
     <Dialog title={`What ${combo.name} would do now`} wide onClose={onClose}>
       <p className="muted">Nothing is sent. The router answers as it would to a request.</p>
-      {explain.error === null ? null : <Failure what="No plan could be made" error={explain.error} retry={() => void explain.refetch()} />}
+      <Failure what="No plan could be made" error={explain.error} retry={() => void explain.refetch()} />
       {explain.data === undefined ? explain.error === null ? <Skeleton rows={3} /> : null : <Targets plan={explain.data} />}
       <hr />
       <div className="row-wide">
         <p className="small muted">The test sends one small request to every target. It costs what they cost.</p>
         <button type="button" className="button" disabled={test.isPending} onClick={() => test.mutate({ body: { comboName: combo.name } })}>{test.isPending ? "Asking" : "Test every target"}</button>
       </div>
-      {test.error === null ? null : <Failure what="The targets were not tested" error={test.error} />}
+      <Failure what="The targets were not tested" error={test.error} />
       {test.data === undefined ? null : (
         <ul className="stack-tight" aria-label="Results">
           {test.data.results.map((result) => (
@@ -72,7 +72,7 @@ const Card = ({ combo, onDelete, onEdit, onRun }: { readonly combo: Combo; reado
         </div>
       </div>
       <div className="panel-body">
-        {change.error === null ? null : <Failure what="The combo was not changed" error={change.error} />}
+        <Failure what="The combo was not changed" error={change.error} />
         <ol className="stack-tight">
           {combo.models.map((step, index) => (
             <li key={step.id} className="row wrap">
@@ -85,7 +85,7 @@ const Card = ({ combo, onDelete, onEdit, onRun }: { readonly combo: Combo; reado
         </ol>
         {targets.every(({ requests }) => requests === 0) ? null : (
           <Table label={`Targets of ${combo.name}, last 24 hours`}>
-              <thead><tr><th scope="col">Target</th><th scope="col" className="end">Attempts</th><th scope="col" className="end">Success</th><th scope="col" className="end">Mean</th><th scope="col">Used</th></tr></thead>
+              <Head of={["Target", ">Attempts", ">Success", ">Mean", "Used"]} />
               <tbody>
                 {targets.map((target) => (
                   <tr key={target.executionKey}><td className="cut" title={target.model}>{target.model}</td><td className="end">{count(target.requests)}</td><td className="end">{percent(target.successRate)}</td><td className="end">{duration(target.avgLatencyMs)}</td><td><Ago at={target.lastUsedAt} /></td></tr>
@@ -128,7 +128,7 @@ const Combos = () => {
       {open?.what === "edit" ? <Editor combo={open.combo} onClose={close} /> : null}
       {open?.what === "run" ? <DryRun combo={open.combo} onClose={close} /> : null}
       {open?.what === "delete" ? (
-        <Confirm title={`Delete ${open.combo.name}?`} confirm="Delete the combo" pending={remove.isPending} onClose={close} onConfirm={() => remove.mutate({ params: { id: open.combo.id } })} error={remove.error === null ? undefined : <Failure what="The combo was not deleted" error={remove.error} />}>
+        <Confirm title={`Delete ${open.combo.name}?`} confirm="Delete the combo" pending={remove.isPending} onClose={close} onConfirm={() => remove.mutate({ params: { id: open.combo.id } })} failed="The combo was not deleted" error={remove.error}>
           <p>Clients that ask for this name are refused from then on. Its mappings are deleted, too.</p>
         </Confirm>
       ) : null}

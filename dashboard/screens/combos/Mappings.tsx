@@ -7,8 +7,9 @@ import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, Switch, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import type { Combo } from "./draft.ts"
+import { Form } from "../../parts/edit/Form.tsx"
 
 type Mapping = Answer<"GET /api/model-combo-mappings">["mappings"][number]
 
@@ -49,25 +50,19 @@ export const Mappings = ({ combos }: { readonly combos: ReadonlyArray<Combo> }) 
   })
   return (
     <Panel title="Names that combos answer">
-      <form
-        className="panel-body"
-        onSubmit={(event) => {
-          event.preventDefault()
-          add.mutate({ body: { pattern: pattern.trim(), comboId, priority: Number(priority) } })
-        }}
-      >
+      <Form onSubmit={() => add.mutate({ body: { pattern: pattern.trim(), comboId, priority: Number(priority) } })}>
         <div className="grid-fields">
           <TextField label="Pattern of model names" value={pattern} onChange={setPattern} placeholder="gpt-4*" hint="* stands for any text" wrong={wrongWith(add.error, "pattern")} />
           <SelectField label="Answered by" value={comboId} choices={combos.map(({ id, name }) => ({ value: id, word: name }))} onChange={setCombo} wrong={wrongWith(add.error, "comboId")} />
           <TextField label="Priority" type="number" value={priority} onChange={setPriority} hint="Where several fit, the highest holds" wrong={wrongWith(add.error, "priority")} />
         </div>
-        {add.error === null ? null : <Failure what="The mapping was not stored" error={add.error} />}
+        <Failure what="The mapping was not stored" error={add.error} />
         <div className="row"><button type="submit" className="button button-small" disabled={add.isPending || pattern.trim() === "" || comboId === "" || priority === ""}>Map the names</button></div>
-      </form>
+      </Form>
       <Loaded read={read} what="The mappings" rows={1}>
         {({ mappings }) => mappings.length === 0 ? <Empty icon="combos" title="No name is mapped">Map a vendor’s model name to a combo, and clients need no change.</Empty> : (
           <Table label="Mappings">
-            <thead><tr><th scope="col">Pattern</th><th scope="col">Answered by</th><th scope="col" className="end">Priority</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+            <Head of={["Pattern", "Answered by", ">Priority", ""]} />
             <tbody>{mappings.map((mapping) => <Row key={mapping.id} mapping={mapping} combo={combos.find(({ id }) => id === mapping.comboId)?.name ?? mapping.comboId} />)}</tbody>
           </Table>
         )}

@@ -6,6 +6,7 @@ import { count, duration, money } from "../../format/numbers.ts"
 import { exact } from "../../format/time.ts"
 import { Failure, Skeleton } from "../../parts/Feedback.tsx"
 import { Targets } from "./Targets.tsx"
+import { Head } from "../../parts/Table.tsx"
 
 export type DraftBody = Body<"POST /api/combos/explain">["combo"]
 type Plan = Answer<"POST /api/routing/explain">
@@ -24,7 +25,7 @@ const Sums = ({ tested: { actual, draft, from, requests, targets, to } }: { read
     {requests === 0 ? null : (
       <>
         <table className="table" aria-label="Back test">
-          <thead><tr><th scope="col">{"\u00a0"}</th><th scope="col" className="end">As it was</th><th scope="col" className="end">Under this draft</th></tr></thead>
+          <Head of={["\u00a0", ">As it was", ">Under this draft"]} />
           <tbody>
             <tr><th scope="row">Answered</th><td className="end">{count(actual.answered)}</td><td className="end">{count(draft.answered)}</td></tr>
             <tr><th scope="row">Cost</th><td className="end">{money(actual.costUsd)}</td><td className="end">{draft.assumed + draft.unmeasured > 0 ? "≈ " : ""}{money(draft.costUsd)}</td></tr>
@@ -53,7 +54,7 @@ export const BackTest = ({ body }: { readonly body: DraftBody | null }) => {
         <h3>Back test</h3>
         <button type="button" className="button button-small" disabled={body === null || test.isPending} onClick={() => body === null ? undefined : test.mutate({ body: { combo: body } })}>{test.isPending ? "Testing" : "Test on past requests"}</button>
       </div>
-      {test.error === null ? null : <Failure what="The past requests were not tested" error={test.error} />}
+      <Failure what="The past requests were not tested" error={test.error} />
       {test.data === undefined ? test.isPending ? <Skeleton rows={3} /> : <p className="small muted">The last 1,000 requests of this name under this draft.</p> : <Sums tested={test.data} />}
     </section>
   )

@@ -4,7 +4,7 @@ import { isSettled, Loaded, Skeleton } from "../../parts/Feedback.tsx"
 import { Page } from "../../parts/Page.tsx"
 import { useDraft } from "../../parts/edit/useDraft.ts"
 import { changeOf, draftOf, type Settings } from "./draft.ts"
-import { Form } from "./Form.tsx"
+import { Fields } from "./Fields.tsx"
 import { Preview } from "./Preview.tsx"
 import { Savings, useSavings } from "./Savings.tsx"
 
@@ -12,7 +12,7 @@ const Edited = ({ stored }: { readonly stored: Settings }) => {
   const [draft, setDraft] = useDraft(stored, draftOf)
   return (
     <>
-      <Form stored={stored} draft={draft} onDraft={setDraft} />
+      <Fields stored={stored} draft={draft} onDraft={setDraft} />
       <Preview config={changeOf(draft, stored)} />
     </>
   )

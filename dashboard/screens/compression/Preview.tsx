@@ -8,6 +8,7 @@ import { AreaField, SelectField, TextField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { type Change, modeOf, modes } from "./draft.ts"
+import { Form } from "../../parts/edit/Form.tsx"
 
 type Prompt = Answer<"POST /api/compression/preview">
 type Output = Answer<"POST /api/context/rtk/test">
@@ -82,13 +83,7 @@ export const Preview = ({ config }: { readonly config: Change }) => {
   const error = kind === "output" ? output.error : prompt.error
   return (
     <Panel title="Preview" actions={isDraft ? <span className="tag">with what is not saved yet</span> : null}>
-      <form
-        className="panel-body"
-        onSubmit={(event) => {
-          event.preventDefault()
-          go()
-        }}
-      >
+      <Form onSubmit={() => go()}>
         <div className="grid-fields">
           <SelectField label="Input" value={kind} choices={kinds} onChange={setKind} />
           {kind === "output" ? <TextField label="Command" value={command} onChange={setCommand} placeholder="npm test" hint="Empty: known by its lines" /> : <SelectField label="Mode" value={mode} choices={modes} onChange={setMode} />}
@@ -101,9 +96,9 @@ export const Preview = ({ config }: { readonly config: Change }) => {
           }}
         />
         <div className="row"><button type="submit" className="button button-primary" disabled={!canTry}>Show what would be sent</button></div>
-        {error === null ? null : <Failure what="It was not tried" error={error} />}
+        <Failure what="It was not tried" error={error} />
         {error !== null || (kind === "output" ? output.data === undefined : prompt.data === undefined) ? null : kind === "output" ? output.data === undefined ? null : <OfOutput seen={output.data} /> : prompt.data === undefined ? null : <OfPrompt seen={prompt.data} />}
-      </form>
+      </Form>
     </Panel>
   )
 }

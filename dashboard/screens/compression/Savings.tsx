@@ -6,7 +6,7 @@ import { count, percent, tokens } from "../../format/numbers.ts"
 import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 
 const EVERY_MS = 10_000
 
@@ -18,7 +18,7 @@ const By = ({ head, nameOf, of }: { readonly head: string; readonly of: Breakdow
   const rows = Object.entries(of).sort(([, a], [, b]) => b.tokensSaved - a.tokensSaved)
   return (
     <Table label={`Saved by ${head.toLowerCase()}`}>
-      <thead><tr><th scope="col">{head}</th><th scope="col" className="end">Requests</th><th scope="col" className="end">Tokens before</th><th scope="col" className="end">Saved</th><th scope="col" className="end">Share</th></tr></thead>
+      <Head of={[head, ">Requests", ">Tokens before", ">Saved", ">Share"]} />
       <tbody>
         {rows.map(([id, row]) => (
           <tr key={id}>

@@ -5,10 +5,10 @@ import type { Answer, Body } from "../../api/contract.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { count, duration, percent } from "../../format/numbers.ts"
 import { Confirm } from "../../parts/Dialog.tsx"
-import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
+import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { Run, wordOf } from "./Run.tsx"
 import { Suite } from "./Suite.tsx"
@@ -23,7 +23,7 @@ const bodyOf = ({ cases, description, id, name }: EvalSuite): Body<"POST /api/ev
 
 const Models = ({ scorecard }: { readonly scorecard: Overview["scorecard"] }) => (
   <Table label="Models in runs">
-    <thead><tr><th scope="col">Model</th><th scope="col" className="end">Cases</th><th scope="col" className="end">Passed</th><th scope="col" className="end">Share</th><th scope="col" className="end">Takes</th></tr></thead>
+    <Head of={["Model", ">Cases", ">Passed", ">Share", ">Takes"]} />
     <tbody>
       {scorecard.models.map((row) => (
         <tr key={row.model}><td className="cut" title={row.model}>{row.model}</td><td className="end">{count(row.cases)}</td><td className="end">{count(row.passed)}</td><td className="end">{percent(row.passRate)}</td><td className="end">{duration(row.avgLatencyMs)}</td></tr>
@@ -53,7 +53,7 @@ const Evals = () => {
           <>
             <Panel title="Suites">
               <Table label="Suites">
-                <thead><tr><th scope="col">Suite</th><th scope="col" className="end">Cases</th><th scope="col">Changed</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+                <Head of={["Suite", ">Cases", "Changed", ""]} />
                 <tbody>
                   {overview.suites.map((suite) => (
                     <tr key={suite.id}>
@@ -75,7 +75,7 @@ const Evals = () => {
               <Panel title="Newest runs">
                 {overview.recentRuns.length === 0 ? <Empty icon="evals" title="No run yet">Run the built-in suite against <code>sim/echo</code>: it costs nothing.</Empty> : (
                   <Table label="Runs">
-                    <thead><tr><th scope="col">Suite</th><th scope="col">Target</th><th scope="col" className="end">Passed</th><th scope="col" className="end">Failed</th><th scope="col" className="end">No answer</th><th scope="col">Ended</th></tr></thead>
+                    <Head of={["Suite", "Target", ">Passed", ">Failed", ">No answer", "Ended"]} />
                     <tbody>
                       {overview.recentRuns.map((run) => (
                         <tr key={run.id}>
@@ -95,7 +95,7 @@ const Evals = () => {
       {open?.what === "new" ? <Suite suite={null} onClose={close} /> : null}
       {open?.what === "edit" ? <Suite suite={open.suite} onClose={close} /> : null}
       {open?.what === "delete" ? (
-        <Confirm title={`Delete ${open.suite.name}?`} confirm="Delete the suite" pending={remove.isPending} onClose={close} onConfirm={() => remove.mutate({ params: { id: open.suite.id } })} error={remove.error === null ? undefined : <Failure what="The suite was not deleted" error={remove.error} />}>
+        <Confirm title={`Delete ${open.suite.name}?`} confirm="Delete the suite" pending={remove.isPending} onClose={close} onConfirm={() => remove.mutate({ params: { id: open.suite.id } })} failed="The suite was not deleted" error={remove.error}>
           <p>Its {count(open.suite.cases.length)} cases are deleted. What was run stays.</p>
         </Confirm>
       ) : null}

@@ -88,7 +88,7 @@ export const Suite = ({ onClose, suite }: { readonly suite: EvalSuite | null; re
       </ol>
       {isFixed ? null : <div className="row"><button type="button" className="button button-small" onClick={() => setCases([...cases, draftOf(null)])}><Icon name="plus" size={16} />Add a case</button></div>}
       <Theirs clashes={theirs.clashes} />
-      {error === null ? null : <Failure what="The suite was not stored" error={error} />}
+      <Failure what="The suite was not stored" error={error} />
       {isFixed ? null : (
         <div className="dialog-foot">
           <button type="button" className="button" onClick={onClose}>Cancel</button>

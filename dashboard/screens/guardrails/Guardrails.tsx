@@ -5,7 +5,7 @@ import { count } from "../../format/numbers.ts"
 import { Empty, isSettled, Loaded, Skeleton } from "../../parts/Feedback.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { FlagRow } from "../settings/FlagRow.tsx"
 import { SettingSwitch } from "../settings/SettingSwitch.tsx"
 import { Try } from "./Try.tsx"
@@ -46,7 +46,7 @@ const Guardrails = () => {
                 <>
                   {active > 0 ? null : <p className="panel-head muted">All are off: requests and answers pass unread.</p>}
                   <Table label="Guardrails" isStale={read.isPlaceholderData}>
-                    <thead><tr><th scope="col">Guardrail</th><th scope="col">State</th><th scope="col">What it does</th><th scope="col" className="end">Priority</th></tr></thead>
+                    <Head of={["Guardrail", "State", "What it does", ">Priority"]} />
                     <tbody>
                       {guardrails.map(({ enabled, name, priority }) => (
                         <tr key={name}>

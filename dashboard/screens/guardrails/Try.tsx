@@ -6,8 +6,9 @@ import { Failure } from "../../parts/Feedback.tsx"
 import { AreaField, Check, SelectField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { foundWord, known, outcomeOf, piecesOf } from "./words.ts"
+import { Form } from "../../parts/edit/Form.tsx"
 
 type Tried = Answer<"POST /api/guardrails/test">
 
@@ -43,7 +44,7 @@ const Verdict = ({ tried }: { readonly tried: Tried }) => (
       {tried.message === null ? null : <span className="small"> {tried.message}</span>}
     </p>
     <Table label="What each guardrail did">
-      <thead><tr><th scope="col">Guardrail</th><th scope="col">Mode</th><th scope="col">Outcome</th><th scope="col">Found</th></tr></thead>
+      <Head of={["Guardrail", "Mode", "Outcome", "Found"]} />
       <tbody>
         {tried.results.map((result) => {
           const { tone, word } = outcomeOf(result)
@@ -72,13 +73,7 @@ export const Try = ({ names }: { readonly names: ReadonlyArray<string> }) => {
   }
   return (
     <Panel title="Try them">
-      <form
-        className="panel-body"
-        onSubmit={(event) => {
-          event.preventDefault()
-          go()
-        }}
-      >
+      <Form onSubmit={() => go()}>
         <SelectField label="Input" value={kind} choices={kinds} onChange={setKind} />
         <AreaField
           label="What a client might send" value={text} rows={5} onChange={setText} hint="Ctrl Enter tries it. Nothing is sent to a provider, counted or logged."
@@ -92,9 +87,9 @@ export const Try = ({ names }: { readonly names: ReadonlyArray<string> }) => {
           {names.map((name) => <Check key={name} checked={left.includes(name)} onChange={(on) => setLeft(on ? [...left, name] : left.filter((each) => each !== name))}>{known[name]?.word ?? name}</Check>)}
         </fieldset>
         <div className="row"><button type="submit" className="button button-primary" disabled={!canTry}>Try it</button></div>
-        {test.error === null ? null : <Failure what="It was not tried" error={test.error} />}
+        <Failure what="It was not tried" error={test.error} />
         {test.data === undefined || test.error !== null ? null : <Verdict tried={test.data} />}
-      </form>
+      </Form>
     </Panel>
   )
 }

@@ -5,9 +5,9 @@ import { call } from "../../api/call.ts"
 import { useChange } from "../../api/query.ts"
 import { money } from "../../format/numbers.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { Failure } from "../../parts/Feedback.tsx"
 import { TextField, wrongWith } from "../../parts/Field.tsx"
 import { Countdown } from "../../parts/Time.tsx"
+import { Submit } from "../../parts/edit/Submit.tsx"
 
 type BudgetRow = Extract<Answer<"GET /api/usage/budget">, { readonly budgets: unknown }>["budgets"][number]
 
@@ -28,7 +28,6 @@ export const Budget = ({ budget, keyId, name, onClose }: { readonly keyId: strin
       })
   const save = useChange("POST /api/usage/budget", ["GET /api/usage/budget"], onClose, { said: "The budget is set.", undo: back })
   const remove = useChange("DELETE /api/usage/budget", ["GET /api/usage/budget"], onClose, { said: "The budget is taken away.", undo: back })
-  const error = save.error ?? remove.error
   const limits = { dailyLimitUsd: Number(daily), weeklyLimitUsd: Number(weekly), monthlyLimitUsd: Number(monthly) }
   return (
     <Dialog title={`Budget of ${name}`} onClose={onClose} onSubmit={() => save.mutate({ body: { apiKeyId: keyId, ...limits } })}>
@@ -45,11 +44,7 @@ export const Budget = ({ budget, keyId, name, onClose }: { readonly keyId: strin
         <TextField label="Dollars a week" type="number" value={weekly} onChange={setWeekly} placeholder="no limit" wrong={wrongWith(save.error, "weeklyLimitUsd")} />
         <TextField label="Dollars a month" type="number" value={monthly} onChange={setMonthly} placeholder="no limit" wrong={wrongWith(save.error, "monthlyLimitUsd")} />
       </div>
-      {error === null ? null : <Failure what="The budget was not changed" error={error} />}
-      <div className="dialog-foot">
-        {budget === null ? null : <button type="button" className="button button-danger" disabled={remove.isPending} onClick={() => remove.mutate({ query: { apiKeyId: keyId } })}>Take the budget away</button>}
-        <button type="submit" className="button button-primary" disabled={save.isPending || Object.values(limits).every((limit) => limit === 0 || Number.isNaN(limit))}>Save</button>
-      </div>
+      <Submit failed="The budget was not changed" of={[save, remove]} isOff={Object.values(limits).every((limit) => limit === 0 || Number.isNaN(limit))} extra={budget === null ? null : <button type="button" className="button button-danger" disabled={remove.isPending} onClick={() => remove.mutate({ query: { apiKeyId: keyId } })}>Take the budget away</button>} />
     </Dialog>
   )
 }

@@ -3,13 +3,14 @@ import { type ReactNode, useState } from "react"
 import { call } from "../../api/call.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { Failure, Loaded } from "../../parts/Feedback.tsx"
+import { Loaded } from "../../parts/Feedback.tsx"
 import { AreaField, Check, TextField, wrongWith } from "../../parts/Field.tsx"
-import { SaveOrCopy, Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
+import { SaveOrCopy, useTheirs } from "../../parts/edit/Theirs.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { useShownProvider } from "../providers/vendors.ts"
 import { changeOf, dayNames, type Draft, draftOf, inverseOf } from "./draft.ts"
 import type { Key } from "./sentence.ts"
+import { Submit } from "../../parts/edit/Submit.tsx"
 
 export const Make = ({ onClose, onMade }: { readonly onClose: () => void; readonly onMade: (value: string) => void }) => {
   const [name, setName] = useState("")
@@ -17,11 +18,7 @@ export const Make = ({ onClose, onMade }: { readonly onClose: () => void; readon
   return (
     <Dialog title="Make a key" onClose={onClose} onSubmit={() => make.mutate({ body: { name } })}>
       <TextField label="Name" value={name} onChange={setName} required autoFocus hint="The program or person that will use it" wrong={wrongWith(make.error, "name")} />
-      {make.error === null ? null : <Failure what="No key was made" error={make.error} />}
-      <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-primary" disabled={make.isPending || name === ""}>Make the key</button>
-      </div>
+      <Submit failed="No key was made" of={make} isOff={name === ""} onClose={onClose}>Make the key</Submit>
     </Dialog>
   )
 }
@@ -117,14 +114,7 @@ export const Edit = ({ onClose, value }: { readonly value: Key; readonly onClose
         <summary>Clients that were seen with it</summary>
         <Devices id={value.id} />
       </details>
-      <Theirs clashes={theirs.clashes} />
-      {save.error === null ? null : <Failure what="The key was not changed" error={save.error} />}
-      <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <SaveOrCopy owner={value.owner} section="keys" name={value.name} body={body}>
-          <button type="submit" className="button button-primary" disabled={save.isPending || theirs.isBusy || Object.keys(body).length === 0}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
-        </SaveOrCopy>
-      </div>
+      <Submit failed="The key was not changed" of={save} theirs={theirs} isSame={Object.keys(body).length === 0} onClose={onClose} around={(button) => <SaveOrCopy owner={value.owner} section="keys" name={value.name} body={body}>{button}</SaveOrCopy>} />
     </Dialog>
   )
 }

@@ -9,14 +9,14 @@ import { left } from "../../format/time.ts"
 import { Meter } from "../../parts/Bars.tsx"
 import { CodeBlock } from "../../parts/Copy.tsx"
 import { Confirm, Dialog } from "../../parts/Dialog.tsx"
-import { Empty, Failure, isSettled, Loaded, Skeleton } from "../../parts/Feedback.tsx"
+import { Empty, isSettled, Loaded, Skeleton } from "../../parts/Feedback.tsx"
 import { Switch, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { useNow } from "../../parts/now.ts"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago } from "../../parts/Time.tsx"
-import { Pager, pageOf, pageText, Table } from "../../parts/Table.tsx"
+import { Head, pageOf, Pager, pageText, Table } from "../../parts/Table.tsx"
 import { isOwned, Owned } from "../../parts/edit/Theirs.tsx"
 import { Budget } from "./Budget.tsx"
 import { Complete } from "./Complete.tsx"
@@ -119,7 +119,7 @@ const Keys = () => {
                   </div>
                   {keys.length === 0 ? <Empty icon="search" title="No key fits" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : (
                   <Table label="Keys" isStale={read.isPlaceholderData}>
-                    <thead><tr><th scope="col">Name</th><th scope="col">Value</th><th scope="col">State</th><th scope="col">Spent</th><th scope="col">Used</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+                    <Head of={["Name", "Value", "State", "Spent", "Used", ""]} />
                     <tbody>
                       {keys.map((key) => (
                         <Row
@@ -147,7 +147,7 @@ const Keys = () => {
       {open?.what === "renew" ? (
         <Confirm
           title={`Give ${open.key.name} a new value?`} confirm="Make a new value" pending={renew.isPending} onClose={close} onConfirm={() => renew.mutate({ params: { id: open.key.id } })}
-          error={renew.error === null ? undefined : <Failure what="No new value was made" error={renew.error} />}
+          failed="No new value was made" error={renew.error}
         >
           <p>The old value is dead at once. Programs that use it are refused until they have the new one.</p>
         </Confirm>
@@ -155,7 +155,7 @@ const Keys = () => {
       {open?.what === "delete" ? (
         <Confirm
           title={`Delete ${open.key.name}?`} confirm="Delete the key" pending={remove.isPending} onClose={close} onConfirm={() => remove.mutate({ params: { id: open.key.id } })}
-          error={remove.error === null ? undefined : <Failure what="The key was not deleted" error={remove.error} />}
+          failed="The key was not deleted" error={remove.error}
         >
           <p>Programs that use it are refused at once. What it spent stays in the ledger.</p>
         </Confirm>

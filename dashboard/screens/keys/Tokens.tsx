@@ -3,11 +3,12 @@ import { useState } from "react"
 import type { Answer } from "../../api/contract.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { Confirm, Dialog } from "../../parts/Dialog.tsx"
-import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
+import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
+import { Submit } from "../../parts/edit/Submit.tsx"
 
 type Token = Answer<"GET /api/cli/tokens">["tokens"][number]
 
@@ -24,8 +25,7 @@ const Make = ({ onClose, onMade }: { readonly onClose: () => void; readonly onMa
       <TextField label="Name" value={name} onChange={setName} required autoFocus hint="The machine that will use it" wrong={wrongWith(make.error, "name")} />
       <SelectField label="May" value={scope} choices={scopes} onChange={(value) => setScope(scopes.find((each) => each.value === value)?.value ?? "read")} />
       <TextField label="Days" type="number" value={days} onChange={setDays} hint="Empty: it does not end" wrong={wrongWith(make.error, "expiresInDays")} />
-      {make.error === null ? null : <Failure what="No token was made" error={make.error} />}
-      <div className="dialog-foot"><button type="submit" className="button button-primary" disabled={make.isPending || name === ""}>Make the token</button></div>
+      <Submit failed="No token was made" of={make} isOff={name === ""}>Make the token</Submit>
     </Dialog>
   )
 }
@@ -40,7 +40,7 @@ export const Tokens = ({ onMade }: { readonly onMade: (token: string) => void })
       <Loaded read={read} what="The access tokens" rows={1}>
         {({ tokens }) => tokens.length === 0 ? <Empty icon="keys" title="No access token">A command line on another machine manages the gateway with one: <code>gateway usage --url https://… --token …</code>.</Empty> : (
           <Table label="Access tokens">
-            <thead><tr><th scope="col">Name</th><th scope="col">Begins with</th><th scope="col">May</th><th scope="col">Used</th><th scope="col">Ends in</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+            <Head of={["Name", "Begins with", "May", "Used", "Ends in", ""]} />
             <tbody>
               {tokens.map((token) => (
                 <tr key={token.id}>
@@ -62,7 +62,7 @@ export const Tokens = ({ onMade }: { readonly onMade: (token: string) => void })
         />
       ) : null}
       {revoked === null ? null : (
-        <Confirm title={`Revoke ${revoked.name}?`} confirm="Revoke the token" pending={revoke.isPending} onClose={() => setRevoked(null)} onConfirm={() => revoke.mutate({ params: { id: revoked.id } })} error={revoke.error === null ? undefined : <Failure what="The token was not revoked" error={revoke.error} />}>
+        <Confirm title={`Revoke ${revoked.name}?`} confirm="Revoke the token" pending={revoke.isPending} onClose={() => setRevoked(null)} onConfirm={() => revoke.mutate({ params: { id: revoked.id } })} failed="The token was not revoked" error={revoke.error}>
           <p>Command lines that use it are refused at once.</p>
         </Confirm>
       )}

@@ -5,9 +5,9 @@ import { useChange, useRead } from "../../api/query.ts"
 import { count, duration } from "../../format/numbers.ts"
 import { Copy } from "../../parts/Copy.tsx"
 import { Confirm } from "../../parts/Dialog.tsx"
-import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
+import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
 
 const EVERY_MS = 2_000
@@ -27,7 +27,7 @@ const Held = () => {
           <Empty icon="leases" title="No connection is held">A key with the scope <code>lease:exclusive</code> takes a connection for itself with <code>POST /api/v1/session-leases</code>, and renews it while it works.</Empty>
         ) : (
           <Table label="Leases">
-            <thead><tr><th scope="col">Connection</th><th scope="col">Provider</th><th scope="col">Key</th><th scope="col">Holder</th><th scope="col" className="end">Generation</th><th scope="col">Held since</th><th scope="col">Renewed</th><th scope="col">Ends in</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+            <Head of={["Connection", "Provider", "Key", "Holder", ">Generation", "Held since", "Renewed", "Ends in", ""]} />
             <tbody>
               {leases.map((lease) => (
                 <tr key={`${lease.connectionId} ${lease.generation}`}>
@@ -50,7 +50,7 @@ const Held = () => {
         <Confirm
           title="Release the lease?" confirm="Release the lease" pending={release.isPending} onClose={() => setAsked(null)}
           onConfirm={() => release.mutate({ params: { connectionId: asked.connectionId }, body: { generation: asked.generation } })}
-          error={release.error === null ? undefined : <Failure what="The lease was not ended" error={release.error} />}
+          failed="The lease was not ended" error={release.error}
         >
           <p>{nameOf(asked)} is free at once. The holder's next call with generation {asked.generation} is refused; what it runs now goes on. This cannot be taken back: the holder must ask for a lease again.</p>
         </Confirm>
@@ -66,7 +66,7 @@ const Sessions = () => {
       <Loaded read={read} what="The sessions">
         {({ sessions }) => sessions.length === 0 ? <Empty icon="leases" title="No session yet">Clients that send <code>X-Session-Id</code> stay on one connection where that helps the vendor's prompt cache.</Empty> : (
           <Table label="Sessions">
-            <thead><tr><th scope="col">Session</th><th scope="col" className="end">Requests</th><th scope="col">Age</th><th scope="col">Active</th><th scope="col">Connection</th></tr></thead>
+            <Head of={["Session", ">Requests", "Age", "Active", "Connection"]} />
             <tbody>
               {sessions.map((session) => (
                 <tr key={session.sessionId}>

@@ -4,10 +4,10 @@ import { call } from "../../api/call.ts"
 import { queryClient, useChange, useRead } from "../../api/query.ts"
 import * as Notes from "../../api/notes.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { Failure } from "../../parts/Feedback.tsx"
 import { Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import type { Key } from "../keys/sentence.ts"
 import type { TokenLimit } from "./rows.ts"
+import { Submit } from "../../parts/edit/Submit.tsx"
 
 const scopes = [{ value: "global", word: "Anywhere" }, { value: "provider", word: "At one provider" }, { value: "model", word: "At one model" }]
 const intervals = [{ value: "daily", word: "Each day" }, { value: "weekly", word: "Each week" }, { value: "monthly", word: "Each month" }]
@@ -58,11 +58,7 @@ export const Edit = ({ keys, limit, onClose }: { readonly limit: TokenLimit | nu
       </div>
       <datalist id={list}>{[...new Set(known.map(({ model, provider }) => scope === "provider" ? provider : `${provider}/${model}`))].map((each) => <option key={each} value={each}>{each}</option>)}</datalist>
       <Check checked={isOn} onChange={setOn}>It is in force</Check>
-      {save.error === null ? null : <Failure what="The limit was not stored" error={save.error} />}
-      <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-primary" disabled={save.isPending || keyId === "" || !(Number(most) >= 1) || scope !== "global" && value.trim() === ""}>Save</button>
-      </div>
+      <Submit failed="The limit was not stored" of={save} isOff={keyId === "" || !(Number(most) >= 1) || scope !== "global" && value.trim() === ""} onClose={onClose} />
     </Dialog>
   )
 }

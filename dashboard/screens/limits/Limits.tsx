@@ -6,12 +6,12 @@ import { useEveryKey } from "../../api/everyKey.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { Meter } from "../../parts/Bars.tsx"
 import { Confirm, Dialog } from "../../parts/Dialog.tsx"
-import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
+import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { Countdown } from "../../parts/Time.tsx"
 import { Budget } from "../keys/Budget.tsx"
 import { Complete } from "../keys/Complete.tsx"
@@ -123,7 +123,7 @@ const Limits = () => {
               </div>
               {found.length === 0 ? <Empty icon="search" title="No limit fits" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : (
                 <Table label="Limits">
-                  <thead><tr><th scope="col">Whose</th><th scope="col">Kind</th><th scope="col">State</th><th scope="col" className="end">Used</th><th scope="col" className="end">Held</th><th scope="col" className="end">Unsettled</th><th scope="col" className="end">Limit</th><th scope="col">Share</th><th scope="col">Anew in</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+                  <Head of={["Whose", "Kind", "State", ">Used", ">Held", ">Unsettled", ">Limit", "Share", "Anew in", ""]} />
                   <tbody>
                     {found.map((row) => (
                       <Line
@@ -146,7 +146,7 @@ const Limits = () => {
       {open?.what === "delete" ? (
         <Confirm
           title="Delete the limit?" confirm="Delete the limit" pending={remove.isPending} onClose={close} onConfirm={() => remove.mutate({ query: { id: open.limit.id } })}
-          error={remove.error === null ? undefined : <Failure what="The limit was not deleted" error={remove.error} />}
+          failed="The limit was not deleted" error={remove.error}
         >
           <p>{open.row.what} of {open.row.whose}. From then on the key may use as many tokens as its other limits allow.</p>
         </Confirm>

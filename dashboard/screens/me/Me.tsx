@@ -10,7 +10,8 @@ import { Meter } from "../../parts/Bars.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
 import { TextField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
 
 interface Own {
   readonly usage: SelfUsage | null
@@ -50,7 +51,7 @@ const Use = ({ usage }: { readonly usage: SelfUsage }) => (
     <Panel title="Limits">
       {usage.limits.length === 0 && usage.rates.length === 0 && usage.personal === undefined ? <p className="panel-body muted">This key has no limit of its own.</p> : (
         <Table label="Limits">
-          <thead><tr><th scope="col">What</th><th scope="col">Used</th><th scope="col" className="end">Of</th><th scope="col">Begins anew</th></tr></thead>
+          <Head of={["What", "Used", ">Of", "Begins anew"]} />
           <tbody>
             {usage.limits.map((limit) => (
               <tr key={`${limit.kind} ${limit.scope} ${limit.interval}`}>
@@ -80,13 +81,7 @@ const Me = () => {
   return (
     <main className="page own-page" id="main">
       <header className="page-head"><div><Brand /><h1>{own?.usage?.name ?? "Own use"}</h1><p className="muted">What your key used, what it may use, and which models it may ask. The key is kept nowhere.</p></div></header>
-      <form
-        className="filters"
-        onSubmit={(event) => {
-          event.preventDefault()
-          look.mutate(key.trim())
-        }}
-      >
+      <Form className="filters" onSubmit={() => look.mutate(key.trim())}>
         <TextField className="field-wide" label="API key" type="password" value={key} onChange={setKey} required />
         <button type="submit" className="button button-primary" disabled={look.isPending || key.trim() === ""}>{own === undefined ? "Show" : "Show again"}</button>
         {own === undefined ? null : (
@@ -98,8 +93,8 @@ const Me = () => {
             }}
           >Forget the key</button>
         )}
-      </form>
-      {look.error === null ? null : <Failure what="Nothing can be shown for this key" error={look.error} />}
+      </Form>
+      <Failure what="Nothing can be shown for this key" error={look.error} />
       {own === undefined ? null : (
         <div className="stack">
           {own.usage === null ? null : <Use usage={own.usage} />}

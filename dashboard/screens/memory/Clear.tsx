@@ -3,7 +3,6 @@ import { useState } from "react"
 import { useChange } from "../../api/query.ts"
 import { counted } from "../../format/numbers.ts"
 import { Confirm } from "../../parts/Dialog.tsx"
-import { Failure } from "../../parts/Feedback.tsx"
 import { SelectField, TextField } from "../../parts/Field.tsx"
 import { kinds, ownerOf } from "./words.ts"
 
@@ -15,7 +14,7 @@ export const Clear = ({ name, onClose, owner }: { readonly owner: string; readon
   const clear = useChange("DELETE /api/memory", ["GET /api/memory"], onClose, { said: ({ deletedCount }) => `${counted(deletedCount, "entry is", "entries are")} forgotten.` })
   const go = (): void => clear.mutate({ query: { apiKeyId: ownerOf(owner), type: kind, before: days === "" ? undefined : new Date(Date.now() - Number(days) * DAY_MS).toISOString() } })
   return (
-    <Confirm title={`Forget what is remembered for ${name}?`} confirm="Forget it" typed={name} pending={clear.isPending} onClose={onClose} onConfirm={go} error={clear.error === null ? undefined : <Failure what="Nothing was forgotten" error={clear.error} />}>
+    <Confirm title={`Forget what is remembered for ${name}?`} confirm="Forget it" typed={name} pending={clear.isPending} onClose={onClose} onConfirm={go} failed="Nothing was forgotten" error={clear.error}>
       <div className="stack">
         <SelectField label="Kind" value={kind} choices={[{ value: "", word: "All" }, ...kinds]} onChange={setKind} />
         <TextField label="Unchanged for, days" type="number" value={days} onChange={setDays} hint="Empty: whatever its age" />

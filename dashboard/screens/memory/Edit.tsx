@@ -4,11 +4,11 @@ import { call } from "../../api/call.ts"
 import { useEveryKey } from "../../api/everyKey.ts"
 import { useChange } from "../../api/query.ts"
 import { count } from "../../format/numbers.ts"
-import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
+import { useTheirs } from "../../parts/edit/Theirs.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { Failure } from "../../parts/Feedback.tsx"
 import { AreaField, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { changeOf, type Draft, draftOf, type Entry, kindOf, kinds, metadataOf, newOf, nobody } from "./words.ts"
+import { Submit } from "../../parts/edit/Submit.tsx"
 
 const MOST = 8_000
 const touched = ["GET /api/memory"] as const
@@ -47,12 +47,7 @@ export const Edit = ({ entry, onClose, owner }: { readonly entry: Entry | null; 
         </div>
       ) : null}
       <AreaField label="Metadata, JSON" rows={2} value={draft.metadata} onChange={(metadata) => put({ metadata })} hint="For people; models are not told it" wrong={metadataOf(draft.metadata) === undefined ? "This is no JSON object" : wrong("metadata")} />
-      <Theirs clashes={theirs.clashes} />
-      {error === null ? null : <Failure what={entry === null ? "It was not stored" : "The entry was not changed"} error={error} />}
-      <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-primary" disabled={!isReady || add.isPending || save.isPending || theirs.isBusy || entry !== null && Object.keys(change).length === 0}>{entry === null ? "Remember it" : theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
-      </div>
+      <Submit failed={entry === null ? "It was not stored" : "The entry was not changed"} of={[add, save]} theirs={theirs} isOff={!isReady || entry !== null && Object.keys(change).length === 0} onClose={onClose}>{entry === null ? "Remember it" : "Save"}</Submit>
     </Dialog>
   )
 }

@@ -9,7 +9,7 @@ import { Empty, Failure, isSettled, Loaded, Skeleton } from "../../parts/Feedbac
 import { SelectField, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
-import { Pager, pageOf, pageText, Table } from "../../parts/Table.tsx"
+import { Head, pageOf, Pager, pageText, Table } from "../../parts/Table.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
 import { Clear } from "./Clear.tsx"
 import { Edit } from "./Edit.tsx"
@@ -58,12 +58,12 @@ const Memory = () => {
               </div>
               {owner === "" ? null : <button type="button" className="button button-small button-danger" onClick={() => setOpen({ what: "clear" })}>Forget …</button>}
             </div>
-            {remove.error === null ? null : <div className="panel-body"><Failure what="The entry was not forgotten" error={remove.error} /></div>}
+            <Failure what="The entry was not forgotten" error={remove.error} inPanel />
             <Loaded read={read} what="The entries">
               {({ data, totalPages }) => data.length === 0 ? (isFiltered ? <Empty icon="search" title="No entry fits" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : <Empty icon="memory" title="Nothing is remembered yet" action={add}>Agents remember by the tool <code>gateway_memory_add</code>.</Empty>) : (
                 <>
                   <Table label="Entries" isStale={read.isPlaceholderData}>
-                    <thead><tr><th scope="col">Name</th><th scope="col">What models are told</th><th scope="col">Kind</th><th scope="col">Of</th><th scope="col">Session</th><th scope="col">Changed</th><th scope="col">Ends in</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+                    <Head of={["Name", "What models are told", "Kind", "Of", "Session", "Changed", "Ends in", ""]} />
                     <tbody>
                       {data.map((entry) => (
                         <tr key={entry.id}>

@@ -6,13 +6,15 @@ import { useEveryKey } from "../../api/everyKey.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { count, counted, duration } from "../../format/numbers.ts"
 import { Changes } from "../../parts/edit/Changes.tsx"
-import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
+import { useTheirs } from "../../parts/edit/Theirs.tsx"
 import { useDraft } from "../../parts/edit/useDraft.ts"
 import { Failure, Loaded } from "../../parts/Feedback.tsx"
 import { Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status, type Tone } from "../../parts/Status.tsx"
 import { nobody, ownerOf } from "./words.ts"
+import { Submit } from "../../parts/edit/Submit.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
 
 type Stored = Answer<"GET /api/settings/memory">
 type Change = Body<"PUT /api/settings/memory">
@@ -39,13 +41,7 @@ export const Settings = ({ stored }: { readonly stored: Stored }) => {
   const wrong = (field: string): string | undefined => wrongWith(save.error, field)
   return (
     <Panel title="What models are told">
-      <form
-        className="panel-body"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void theirs.save({ ...change }, () => save.mutate({ body: change }))
-        }}
-      >
+      <Form onSubmit={() => void theirs.save({ ...change }, () => save.mutate({ body: change }))}>
         <Check checked={draft.memoryEnabled} onChange={(memoryEnabled) => put({ memoryEnabled })}>Models are told what is remembered for their caller</Check>
         <div className="grid-fields">
           <TextField label="Tokens at most" type="number" value={draft.memoryMaxTokens} onChange={(memoryMaxTokens) => put({ memoryMaxTokens })} hint="Estimated; 0: nothing is told" wrong={wrong("memoryMaxTokens")} />
@@ -55,13 +51,8 @@ export const Settings = ({ stored }: { readonly stored: Stored }) => {
         </div>
         <datalist id={list}>{models.flatMap(({ id: provider, models: own }) => own.map(({ id }) => id.startsWith(`${provider}/`) ? id : `${provider}/${id}`)).map((id) => <option key={id} value={id}>{id}</option>)}</datalist>
         {changed.length === 0 ? null : <Changes list={changed.map((what) => ({ what, before: String(stored[what]), after: String(now[what]) }))} />}
-        <Theirs clashes={theirs.clashes} />
-        {save.error === null ? null : <Failure what="Nothing was changed" error={save.error} />}
-        <div className="row">
-          <button type="submit" className="button button-primary" disabled={save.isPending || theirs.isBusy || changed.length === 0 || draft.memoryMaxTokens === "" || draft.memoryRetentionDays === ""}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
-          <button type="button" className="button" disabled={changed.length === 0} onClick={() => setDraft(textsOf(stored))}>Discard</button>
-        </div>
-      </form>
+        <Submit failed="Nothing was changed" of={save} theirs={theirs} isSame={changed.length === 0} isOff={draft.memoryMaxTokens === "" || draft.memoryRetentionDays === ""} onDiscard={() => setDraft(textsOf(stored))} />
+      </Form>
     </Panel>
   )
 }
@@ -95,18 +86,12 @@ export const Engine = ({ everyMs }: { readonly everyMs: number }) => {
             </dl>
             {error === undefined ? null : <p className="small wrap">{error}</p>}
             {status.data?.embedding.active !== true ? <p className="small muted">Words alone decide. Name an embedding model to compare meanings.</p> : (
-              <form
-                className="row"
-                onSubmit={(event) => {
-                  event.preventDefault()
-                  reindex.mutate({ body: owner === "" ? {} : { apiKeyId: ownerOf(owner) ?? "" } })
-                }}
-              >
+              <Form className="row" onSubmit={() => reindex.mutate({ body: owner === "" ? {} : { apiKeyId: ownerOf(owner) ?? "" } })}>
                 <SelectField label="Embed again the entries of" value={owner} choices={[{ value: "", word: "All" }, nobody, ...keys.map(({ id, name }) => ({ value: id, word: name }))]} onChange={setOwner} />
                 <button type="submit" className="button" disabled={reindex.isPending}>Embed them again</button>
-              </form>
+              </Form>
             )}
-            {reindex.error === null ? null : <Failure what="They are not embedded again" error={reindex.error} />}
+            <Failure what="They are not embedded again" error={reindex.error} />
           </div>
         )}
       </Loaded>

@@ -8,8 +8,9 @@ import { Failure } from "../../parts/Feedback.tsx"
 import { SelectField, TextField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { NOBODY, nobody, ownerOf } from "./words.ts"
+import { Form } from "../../parts/edit/Form.tsx"
 
 export const Told = () => {
   const keys = useEveryKey().data ?? []
@@ -19,26 +20,20 @@ export const Told = () => {
   const ask = useChange("POST /api/memory/retrieve-preview", [])
   return (
     <Panel title="What would a conversation be told?">
-      <form
-        className="panel-body"
-        onSubmit={(event) => {
-          event.preventDefault()
-          ask.mutate({ body: { apiKeyId: ownerOf(owner) ?? "", query, ...(session === "" ? {} : { sessionId: session }) } })
-        }}
-      >
+      <Form onSubmit={() => ask.mutate({ body: { apiKeyId: ownerOf(owner) ?? "", query, ...(session === "" ? {} : { sessionId: session }) } })}>
         <div className="grid-fields">
           <SelectField label="Caller" value={owner} choices={[nobody, ...keys.map(({ id, name }) => ({ value: id, word: name }))]} onChange={setOwner} />
           <TextField label="Its first message" value={query} onChange={setQuery} hint="It decides where not all fits" />
           <TextField label="In session" value={session} onChange={setSession} hint="Empty: in none" />
         </div>
         <div className="row"><button type="submit" className="button" disabled={ask.isPending}>Find out</button></div>
-        {ask.error === null ? null : <Failure what="It could not be found out" error={ask.error} />}
+        <Failure what="It could not be found out" error={ask.error} />
         {ask.data === undefined || ask.error !== null ? null : (
           <>
             <p role="status">{ask.data.text === null ? "It would be told nothing." : `${count(ask.data.count)} of ${count(ask.data.memories.length)} entries are told: ${tokens(ask.data.totalTokens)} of ${tokens(ask.data.maxTokens)} tokens.`}</p>
             {ask.data.memories.length === 0 ? null : (
               <Table label="How entries are chosen">
-                <thead><tr><th scope="col" className="end">Rank</th><th scope="col">Name</th><th scope="col">Told</th><th scope="col" className="end">Score</th><th scope="col" className="end">Tokens</th></tr></thead>
+                <Head of={[">Rank", "Name", "Told", ">Score", ">Tokens"]} />
                 <tbody>
                   {ask.data.memories.map(({ included, memory, rank, score, tokens: size }) => (
                     <tr key={memory.id}><td className="end">{count(rank)}</td><td className="cut" title={memory.content}>{memory.key}</td><td><Status tone={included ? "ok" : "skip"} word={included ? "Yes" : "No room"} /></td><td className="end">{score.toFixed(3)}</td><td className="end">{count(size)}</td></tr>
@@ -49,7 +44,7 @@ export const Told = () => {
             {ask.data.text === null ? null : <CodeBlock label="text" text={ask.data.text} />}
           </>
         )}
-      </form>
+      </Form>
     </Panel>
   )
 }

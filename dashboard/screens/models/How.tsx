@@ -4,8 +4,10 @@ import { call } from "../../api/call.ts"
 import type { Answer, Body } from "../../api/contract.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { Failure, Loaded } from "../../parts/Feedback.tsx"
+import { Loaded } from "../../parts/Feedback.tsx"
 import { AreaField, Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
+import { Submit } from "../../parts/edit/Submit.tsx"
 
 type Stored = Answer<"GET /api/provider-models">["models"][number]
 type Change = Body<"POST /api/provider-models">
@@ -50,7 +52,7 @@ const bodyOf = ({ calls, clients, format, isFree, model, preset: { stopSequences
 
 const touched = ["GET /api/provider-models", "GET /api/pricing/models"] as const
 
-const Form = ({ model, onClose, provider, stored }: { readonly provider: string; readonly model: string; readonly stored: Stored | undefined; readonly onClose: () => void }) => {
+const Fields = ({ model, onClose, provider, stored }: { readonly provider: string; readonly model: string; readonly stored: Stored | undefined; readonly onClose: () => void }) => {
   const [draft, setDraft] = useState(() => draftOf(provider, model, stored))
   const put = (part: Partial<Draft>): void => setDraft({ ...draft, ...part })
   const before = bodyOf(draftOf(draft.provider, draft.model, stored))
@@ -61,14 +63,9 @@ const Form = ({ model, onClose, provider, stored }: { readonly provider: string;
   const wrong = (field: string): string | undefined => wrongWith(error, field)
   const body = bodyOf(draft)
   return (
-    <form
-      className="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        event.stopPropagation()
-        if (body !== null) save.mutate({ body })
-      }}
-    >
+    <Form className="stack" onSubmit={() => {
+      if (body !== null) save.mutate({ body })
+    }}>
       {model !== "" ? null : (
         <div className="grid-fields">
           <TextField label="Provider" value={draft.provider} onChange={(value) => put({ provider: value })} required hint="Its id, or the prefix of a server of yours" wrong={wrong("provider")} />
@@ -98,12 +95,8 @@ const Form = ({ model, onClose, provider, stored }: { readonly provider: string;
         <summary>For clients of one format</summary>
         <AreaField label="By format" rows={5} value={draft.clients} onChange={(clients) => put({ clients })} hint={'JSON, such as {"claude": {"normalizeToolCallId": false, "upstreamHeaders": {"x-team": "agents"}}}'} wrong={body === null ? "This is no JSON" : wrong("compatByProtocol")} />
       </details>
-      {error === null ? null : <Failure what="The model was not changed" error={error} />}
-      <div className="dialog-foot">
-        {stored === undefined ? null : <button type="button" className="button" disabled={remove.isPending} onClick={() => remove.mutate({ query: { provider, model } })}>Back to its provider's way</button>}
-        <button type="submit" className="button button-primary" disabled={save.isPending || body === null || draft.provider === "" || draft.model === ""}>Save</button>
-      </div>
-    </form>
+      <Submit failed="The model was not changed" of={[save, remove]} isOff={body === null || draft.provider === "" || draft.model === ""} extra={stored === undefined ? null : <button type="button" className="button" disabled={remove.isPending} onClick={() => remove.mutate({ query: { provider, model } })}>Back to its provider's way</button>} />
+    </Form>
   )
 }
 
@@ -113,7 +106,7 @@ export const How = ({ model, onClose, provider }: { readonly provider: string; r
   return (
     <Dialog title={model === "" ? "Add a model" : `How ${provider}/${model} is called`} wide onClose={onClose}>
       <Loaded read={read} what="What is said of the model">
-        {({ modelCompatOverrides, models }) => <Form provider={provider} model={model} stored={[...models, ...Object.values(modelCompatOverrides)].find((own) => own.provider === provider && own.modelId === model)} onClose={onClose} />}
+        {({ modelCompatOverrides, models }) => <Fields provider={provider} model={model} stored={[...models, ...Object.values(modelCompatOverrides)].find((own) => own.provider === provider && own.modelId === model)} onClose={onClose} />}
       </Loaded>
     </Dialog>
   )

@@ -7,7 +7,7 @@ import { Confirm } from "../../parts/Dialog.tsx"
 import { Failure, Loaded } from "../../parts/Feedback.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
 
 const EVERY_MS = 30_000
@@ -32,7 +32,7 @@ const State = ({ schedule: { enabled, lastError, lastSync, nextSync, sources } }
       {lastError === null ? null : <p className="small wrap">{lastError}</p>}
       {sources.length === 0 ? null : (
         <Table label="Sources">
-          <thead><tr><th scope="col">Source</th><th scope="col" className="end">Models</th><th scope="col" className="end">Providers</th><th scope="col">Read</th></tr></thead>
+          <Head of={["Source", ">Models", ">Providers", "Read"]} />
           <tbody>{sources.map((one) => <tr key={one.source}><td title={one.host}>{one.source}</td><td className="end">{count(one.modelCount)}</td><td className="end">{count(one.providerCount)}</td><td><Ago at={one.syncedAt} /></td></tr>)}</tbody>
         </Table>
       )}
@@ -65,11 +65,11 @@ const List = ({ path, setting, word }: typeof lists[number]) => {
     >
       <div className="panel-body">
         <p className="small muted">{setting}</p>
-        {sync.error === null ? null : <Failure what="The list was not read; what is stored stays" error={sync.error} />}
+        <Failure what="The list was not read; what is stored stays" error={sync.error} />
         <Loaded read={read} what={`The state of ${word.toLowerCase()}`} rows={2}>{(schedule) => <State schedule={schedule} />}</Loaded>
       </div>
       {isClearing ? (
-        <Confirm title={`Remove ${word.toLowerCase()} of lists?`} confirm="Remove them" pending={clear.isPending} onClose={() => setClearing(false)} onConfirm={() => clear.mutate({})} error={clear.error === null ? undefined : <Failure what="Nothing was removed" error={clear.error} />}>
+        <Confirm title={`Remove ${word.toLowerCase()} of lists?`} confirm="Remove them" pending={clear.isPending} onClose={() => setClearing(false)} onConfirm={() => clear.mutate({})} failed="Nothing was removed" error={clear.error}>
           <p>What is shipped with the gateway and what you set yourself stays. A reading brings them back.</p>
         </Confirm>
       ) : null}

@@ -8,7 +8,7 @@ import { SelectField, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { nameOf } from "../combos/draft.ts"
 import { How } from "./How.tsx"
 import { ModelNames, useConnected } from "./ModelNames.tsx"
@@ -63,7 +63,7 @@ const Models = () => {
                   <p className="panel-body"><Status tone="warn" word={`${counted(hidden.length, "model has", "models have")} no price but some use`} /> <span className="small">{tokens(hidden.reduce((sum, row) => sum + tokensOf(row), 0))} tokens of the last 30 days count as free, in sums and in budgets.</span></p>
                 )}
                 <Table label="Models">
-                  <thead><tr><th scope="col">Model</th><th scope="col">Name</th><th scope="col" className="end">Input</th><th scope="col" className="end">Output</th><th scope="col" className="end">Cached</th><th scope="col">Price</th><th scope="col" className="end">Used, 30 days</th><th scope="col" className="end">Cost</th><th scope="col" className="end">p50, 24 h</th><th scope="col" className="end">Success</th><th scope="col">In combos</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+                  <Head of={["Model", "Name", ">Input", ">Output", ">Cached", "Price", ">Used, 30 days", ">Cost", ">p50, 24 h", ">Success", "In combos", ""]} />
                   <tbody>
                     {list.slice(0, MOST_ROWS).map((row) => {
                       const id = `${row.provider}/${row.model}`

@@ -6,8 +6,9 @@ import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { TextField, wrongWith } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { Targets } from "../combos/Targets.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
 
 const touched = ["GET /api/settings/model-aliases", "GET /api/pricing/models"] as const
 
@@ -36,24 +37,18 @@ export const Aliases = ({ list }: { readonly list: string }) => {
   const error = add.error ?? remove.error
   return (
     <Panel title="Aliases">
-      <form
-        className="panel-body"
-        onSubmit={(event) => {
-          event.preventDefault()
-          add.mutate({ body: { from: from.trim(), to: to.trim() } })
-        }}
-      >
+      <Form onSubmit={() => add.mutate({ body: { from: from.trim(), to: to.trim() } })}>
         <div className="grid-fields">
           <TextField label="Alias" value={from} onChange={setFrom} hint="What clients ask for" wrong={wrongWith(add.error, "from")} />
           <TextField label="Stands for" value={to} list={list} onChange={setTo} wrong={wrongWith(add.error, "to")} />
         </div>
-        {error === null ? null : <Failure what="The alias was not changed" error={error} />}
+        <Failure what="The alias was not changed" error={error} />
         <div className="row"><button type="submit" className="button button-small" disabled={add.isPending || from.trim() === "" || to.trim() === ""}>Set the alias</button></div>
-      </form>
+      </Form>
       <Loaded read={read} what="The aliases" rows={1}>
         {({ aliases }) => Object.keys(aliases).length === 0 ? <Empty icon="models" title="No alias yet">Let clients ask for a name of yours, and change what answers without them.</Empty> : (
           <Table label="Aliases">
-            <thead><tr><th scope="col">Alias</th><th scope="col">Stands for</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+            <Head of={["Alias", "Stands for", ""]} />
             <tbody>
               {Object.entries(aliases).map(([name, model]) => (
                 <tr key={name}>
@@ -74,18 +69,12 @@ export const WhoAnswers = ({ list }: { readonly list: string }) => {
   const explain = useChange("POST /api/routing/explain", [])
   return (
     <Panel title="Who answers to a name?">
-      <form
-        className="panel-body"
-        onSubmit={(event) => {
-          event.preventDefault()
-          explain.mutate({ body: { model: name.trim() } })
-        }}
-      >
+      <Form onSubmit={() => explain.mutate({ body: { model: name.trim() } })}>
         <TextField label="Name that a client asks for" value={name} list={list} onChange={setName} hint="A model, an alias, a combo or a mapped name. Nothing is sent." />
         <div className="row"><button type="submit" className="button button-small" disabled={explain.isPending || name.trim() === ""}>Find out</button></div>
-        {explain.error === null ? null : <Failure what="No plan could be made" error={explain.error} />}
+        <Failure what="No plan could be made" error={explain.error} />
         {explain.data === undefined ? null : <Targets plan={explain.data} />}
-      </form>
+      </Form>
     </Panel>
   )
 }

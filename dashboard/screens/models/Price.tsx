@@ -4,8 +4,8 @@ import { call } from "../../api/call.ts"
 import type { Answer } from "../../api/contract.ts"
 import { useChange } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { Failure } from "../../parts/Feedback.tsx"
 import { TextField } from "../../parts/Field.tsx"
+import { Submit } from "../../parts/edit/Submit.tsx"
 
 export type PriceRow = Answer<"GET /api/pricing">[string][string]
 
@@ -38,7 +38,6 @@ export const Price = ({ model, onClose, price, provider }: { readonly provider: 
   const save = useChange("PATCH /api/pricing", touched, onClose, { said: "The price is set.", undo: back })
   const reset = useChange("DELETE /api/pricing", touched, onClose, { said: "The price that was there before holds again.", undo: back })
   const changed = names.filter((name) => texts[name] !== stored[name] && texts[name].trim() !== "")
-  const error = save.error ?? reset.error
   const input = (name: Field) => <TextField key={name} label={all[name]} type="number" value={texts[name]} placeholder="none" onChange={(value) => setTexts({ ...texts, [name]: value })} />
   return (
     <Dialog title={`Price of ${provider}/${model}`} wide onClose={onClose} onSubmit={() => save.mutate({ body: { [provider]: { [model]: bodyOf(changed, texts) } } })}>
@@ -52,11 +51,7 @@ export const Price = ({ model, onClose, price, provider }: { readonly provider: 
         <summary>Service tiers, times the price of tokens</summary>
         <div className="grid-fields" style={{ paddingTop: "1rem" }}>{(Object.keys(tierFields) as ReadonlyArray<Field>).map(input)}</div>
       </details>
-      {error === null ? null : <Failure what="The price was not changed" error={error} />}
-      <div className="dialog-foot">
-        {price?.source === "user" ? <button type="button" className="button" disabled={reset.isPending} onClick={() => reset.mutate({ query: { provider, model } })}>Back to the default</button> : null}
-        <button type="submit" className="button button-primary" disabled={save.isPending || changed.length === 0}>Save</button>
-      </div>
+      <Submit failed="The price was not changed" of={[save, reset]} isOff={changed.length === 0} extra={price?.source === "user" ? <button type="button" className="button" disabled={reset.isPending} onClick={() => reset.mutate({ query: { provider, model } })}>Back to the default</button> : null} />
     </Dialog>
   )
 }

@@ -5,7 +5,7 @@ import { duration } from "../../format/numbers.ts"
 import { SelectField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status, type Tone } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 
 type Contract = Answer<"GET /api/health/degradation">
 type Outcome = Contract["features"][number]["effects"][Contract["faults"][number]]["outcome"]
@@ -22,7 +22,7 @@ export const Degradation = ({ contract: { combined, faults, features } }: { read
       actions={<SelectField label="Fault" value={fault} choices={faults.map((value) => ({ value, word: value.replaceAll("-", " ") }))} onChange={(value) => setFault(faults.find((each) => each === value) ?? fault)} />}
     >
       <Table label="What each feature does">
-        <thead><tr><th scope="col">Feature</th><th scope="col">What asks for it</th><th scope="col" className="end">Acts on what is up to</th><th scope="col" className="end">A request loses up to</th><th scope="col">How</th></tr></thead>
+        <Head of={["Feature", "What asks for it", ">Acts on what is up to", ">A request loses up to", "How"]} />
         <tbody>
           {features.map(({ effects, feature }) => {
             const { addedLatencyMs, note, outcome, stalenessMs } = effects[fault]

@@ -5,7 +5,7 @@ import { Loaded } from "../../parts/Feedback.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago } from "../../parts/Time.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { Degradation } from "./Degradation.tsx"
 
 const EVERY_MS = 2_000
@@ -19,7 +19,7 @@ const Nodes = () => {
         {({ converged, nodes, version }) => (
           <Panel title="Processes" actions={converged ? <Status tone="ok" word={`All act on version ${count(version)}`} /> : <Status tone="warn" word={`Not all act on version ${count(version)} yet`} />}>
             <Table label="Nodes">
-                <thead><tr><th scope="col">Node</th><th scope="col">State</th><th scope="col">Host</th><th scope="col" className="end">Worker</th><th scope="col">Release</th><th scope="col">Started</th><th scope="col" className="end">Version</th><th scope="col">Seen</th></tr></thead>
+                <Head of={["Node", "State", "Host", ">Worker", "Release", "Started", ">Version", "Seen"]} />
                 <tbody>
                   {nodes.map((node) => (
                     <tr key={`${node.id} ${node.worker} ${node.pid}`}>

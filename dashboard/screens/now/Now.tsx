@@ -43,7 +43,7 @@ const Now = () => {
           : missing.length > 0 ? <Status tone="info" word="Asking" /> : broken.length > 0 ? <Status tone="bad" word={`${count(broken.length)} ${broken.length === 1 ? "matter needs" : "matters need"} somebody`} />
           : found.length > 0 ? <Status tone="warn" word="Something rests; it heals by itself" /> : <Status tone="ok" word="All is well. Go back to sleep." />}
       </p>
-      {failed === undefined || failed.error === null ? null : <Failure what="Something could not be read" error={failed.error} retry={() => reads.forEach(({ refetch }) => void refetch())} />}
+      <Failure what="Something could not be read" error={failed?.error} retry={() => reads.forEach(({ refetch }) => void refetch())} />
       {missing.length === reads.length ? null : (
         <>
           <List title="Needs somebody" empty="Nothing" rows={broken} />
@@ -54,7 +54,7 @@ const Now = () => {
               <button type="button" className="button" disabled={close.isPending} onClick={() => close.mutate({ body: {} })}>Close the breakers</button>
               <button type="button" className="button" disabled={clear.isPending} onClick={() => clear.mutate({ body: { all: true } })}>End the lockouts</button>
               <p className="small muted">None of them changes the configuration: what still fails rests again.</p>
-              {error === null ? null : <Failure what="It was not done" error={error} />}
+              <Failure what="It was not done" error={error} />
             </div>
           </Panel>
         </>

@@ -37,7 +37,7 @@ const Overview = () => {
           </span>
         )}
       >
-        {broken === null ? null : <div className="panel-body"><Failure what="Not everything could be looked at; what stands here is older" error={broken} retry={() => reads.forEach(({ refetch }) => void refetch())} /></div>}
+        <Failure what="Not everything could be looked at; what stands here is older" error={broken} retry={() => reads.forEach(({ refetch }) => void refetch())} inPanel />
         {/* Its place is kept while the list is on its way, and a long list scrolls in it: nothing below moves. */}
         <div className={isOpen || list.length === 0 ? "reserved" : "reserved reserved-box"}>
           {pending ? <Skeleton rows={2} /> : list.length === 0 ? broken === null ? isNew ? (

@@ -25,7 +25,7 @@ export const Tiles = () => {
   const failed = [history, hour, cache].find(({ isError }) => isError)
   return (
     <>
-      {failed === undefined || failed.error === null ? null : <Failure what="Not all figures could be read; what stands here is older" error={failed.error} retry={() => [history, hour, cache].forEach(({ refetch }) => void refetch())} />}
+      <Failure what="Not all figures could be read; what stands here is older" error={failed?.error} retry={() => [history, hour, cache].forEach(({ refetch }) => void refetch())} />
       <dl className={failed === undefined ? "tiles" : "tiles stale"} aria-label="What goes through">
         <div className="tile"><dt><Link to="/requests">In flight</Link></dt><dd>{count(inFlight)}</dd><dd className="unit">calls now</dd></div>
         <div className="tile"><dt><Link to="/requests" search={{ range: "15m" }}>Calls</Link></dt><dd title={last === undefined ? undefined : `${last.requests} in the last minute`}>{perSecond(last === undefined ? undefined : last.requests / MINUTE_S)}</dd><dd className="unit">a second, last minute</dd></div>

@@ -4,7 +4,7 @@ import { count, duration } from "../../format/numbers.ts"
 import { Failure } from "../../parts/Feedback.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { formats } from "./formats.ts"
 import { Frames, Strip } from "./Frames.tsx"
 import { states } from "./states.ts"
@@ -18,7 +18,7 @@ export const Microscope = ({ asked, runs }: { readonly asked: ReadonlyArray<Aske
   return (
     <Panel title="Side by side">
       <Table label="Side by side">
-        <thead><tr><th scope="col">Stream</th><th scope="col">State</th><th scope="col" className="end">First token</th><th scope="col" className="end">Whole</th><th scope="col" className="end">Frames</th><th scope="col" className="end">Bytes</th><th scope="col" className="end">Longest gap</th><th scope="col">Left out by translation</th></tr></thead>
+        <Head of={["Stream", "State", ">First token", ">Whole", ">Frames", ">Bytes", ">Longest gap", "Left out by translation"]} />
         <tbody>
           {shown.map(({ run, ...one }) => (
             <tr key={one.id}>
@@ -33,7 +33,7 @@ export const Microscope = ({ asked, runs }: { readonly asked: ReadonlyArray<Aske
           {shown.map(({ run, ...one }) => (
             <section key={one.id} className="stack-tight" aria-label={word(one)}>
               <h3>{word(one)}</h3>
-              {run.error === null ? null : <Failure what={run.text === "" ? "No answer came" : "The answer broke off"} error={run.error} />}
+              <Failure what={run.text === "" ? "No answer came" : "The answer broke off"} error={run.error} />
               <Strip run={run} label={word(one)} />
               <div className="well answer" role="log" aria-label={`Answer over ${word(one)}`}>{run.text}</div>
               <Frames run={run} word="Frames" label={`Frames over ${word(one)}`} />

@@ -19,6 +19,7 @@ import { Microscope } from "./Microscope.tsx"
 import { Outcome } from "./Outcome.tsx"
 import { states } from "./states.ts"
 import { type Asked, useStreams } from "./useStream.ts"
+import { Form } from "../../parts/edit/Form.tsx"
 
 /** How long a key lives that is made for the playground, ms. */
 const KEY_LIVES_MS = 3_600_000
@@ -96,13 +97,9 @@ const Playground = () => {
   return (
     <Page title="Playground" lead="A request as a client would send it. It is routed, limited and accounted for like any other.">
       <div className="split">
-        <form
-          className="panel"
-          onSubmit={(event) => {
-            event.preventDefault()
-            if (!busy && canSend) go()
-          }}
-        >
+        <Form className="panel" onSubmit={() => {
+          if (!busy && canSend) go()
+        }}>
           <div className="panel-body">
             <div className="grid-fields">
               <TextField label="Model or combo" value={model} list={list} required onChange={(value) => set({ model: value })} />
@@ -137,7 +134,7 @@ const Playground = () => {
                     </button>
                   </div>
                 )}
-                {mint.error === null ? null : <Failure what="No key was made" error={mint.error} />}
+                <Failure what="No key was made" error={mint.error} />
               </div>
             </details>
             <div className="row">
@@ -146,12 +143,12 @@ const Playground = () => {
                 : <button type="submit" className="button button-primary" disabled={!canSend}><Icon name="play" size={16} />Send</button>}
             </div>
           </div>
-        </form>
+        </Form>
         <div className="stack">
           <Panel title="Answer" actions={run === null ? null : <Status {...states[run.state]} />}>
             {asked.length > 1 ? <p className="panel-body muted">The answers stand side by side below.</p> : run === null ? <Empty icon="play" title="Nothing sent yet">The simulator’s model <code>sim/echo</code> answers at once, without any provider.</Empty> : (
               <div className="panel-body">
-                {run.error === null ? null : <Failure what={run.text === "" ? "No answer came" : "The answer broke off"} error={run.error} />}
+                <Failure what={run.text === "" ? "No answer came" : "The answer broke off"} error={run.error} />
                 {run.status === 401 ? <p>This gateway requires a key. Open “System prompt, limits, tools and key” and make one for an hour.</p> : null}
                 {run.text === "" && run.error !== null ? null : <div className={`answer${busy ? " cursor" : ""}`} role="log" aria-label="Answer">{run.text}</div>}
                 <dl className="tiles">

@@ -3,11 +3,11 @@ import { useRef, useState } from "react"
 import { call } from "../../api/call.ts"
 import { useChange } from "../../api/query.ts"
 import { Changes } from "../../parts/edit/Changes.tsx"
-import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
+import { useTheirs } from "../../parts/edit/Theirs.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { Failure } from "../../parts/Feedback.tsx"
 import { Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { changedOf, differencesOf, draftOf, fieldsOf, type Plugin, textOf, wholeOf } from "./config.ts"
+import { Submit } from "../../parts/edit/Submit.tsx"
 
 export const Configure = ({ onClose, plugin }: { readonly plugin: Plugin; readonly onClose: () => void }) => {
   const params = { name: plugin.name }
@@ -40,12 +40,7 @@ export const Configure = ({ onClose, plugin }: { readonly plugin: Plugin; readon
         return <SelectField key={name} {...common} choices={choices.some((choice) => choice.value === value) ? choices : [{ value, word: "not set" }, ...choices]} />
       })}
       {changed.length === 0 ? null : <Changes list={differencesOf(changed, draft, plugin.config)} />}
-      <Theirs clashes={theirs.clashes} />
-      {save.error === null ? null : <Failure what="The settings were not changed" error={save.error} />}
-      <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-primary" disabled={changed.length === 0 || save.isPending || theirs.isBusy}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
-      </div>
+      <Submit failed="The settings were not changed" of={save} theirs={theirs} isOff={changed.length === 0} onClose={onClose} />
     </Dialog>
   )
 }

@@ -2,9 +2,9 @@
 import { useState } from "react"
 import { useChange } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { Failure } from "../../parts/Feedback.tsx"
 import { AreaField, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { example, objectOf } from "./config.ts"
+import { Submit } from "../../parts/edit/Submit.tsx"
 
 const sources = [{ value: "folder", word: "A folder on the gateway's machine" }, { value: "code", word: "A manifest and its code" }]
 
@@ -29,11 +29,7 @@ export const Install = ({ onClose }: { readonly onClose: () => void }) => {
           <AreaField label="Code" value={code} rows={8} onChange={setCode} hint="An ES module without imports. Each hook of the manifest is an exported function." wrong={wrongWith(install.error, "code")} />
         </>
       )}
-      {install.error === null ? null : <Failure what="The plugin was not installed" error={install.error} />}
-      <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-primary" disabled={!isReady || install.isPending}>Install it</button>
-      </div>
+      <Submit failed="The plugin was not installed" of={install} isOff={!isReady} onClose={onClose}>Install it</Submit>
     </Dialog>
   )
 }

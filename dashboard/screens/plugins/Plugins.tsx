@@ -10,7 +10,7 @@ import { Switch } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status, type Tone } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { hooksOf, type Plugin } from "./config.ts"
 import { Configure } from "./Configure.tsx"
@@ -70,7 +70,7 @@ const Plugins = () => {
         <Loaded read={read} what="The plugins">
           {({ plugins }) => plugins.length === 0 ? <Empty icon="plugins" title="No plugin yet">Requests pass without hooks. Nothing runs until <code>GATEWAY_PLUGINS</code> is <code>on</code> for the node.</Empty> : (
             <Table label="Plugins" isStale={read.isPlaceholderData}>
-              <thead><tr><th scope="col">Plugin</th><th scope="col">State</th><th scope="col">Hooks</th><th scope="col">If a hook fails, a request</th><th scope="col">Installed</th><th scope="col">Hash</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+              <Head of={["Plugin", "State", "Hooks", "If a hook fails, a request", "Installed", "Hash", ""]} />
               <tbody>{plugins.map((plugin) => <Row key={plugin.name} plugin={plugin} onOpen={(what) => setOpen({ what, plugin })} />)}</tbody>
             </Table>
           )}
@@ -80,7 +80,7 @@ const Plugins = () => {
       {open?.what === "install" ? <Install onClose={close} /> : null}
       {open?.what === "configure" ? <Configure plugin={open.plugin} onClose={close} /> : null}
       {open?.what === "remove" ? (
-        <Confirm title={`Remove ${open.plugin.name}?`} confirm="Remove the plugin" pending={remove.isPending} onClose={close} onConfirm={() => remove.mutate({ params: { name: open.plugin.name } })} error={remove.error === null ? undefined : <Failure what="The plugin was not removed" error={remove.error} />}>
+        <Confirm title={`Remove ${open.plugin.name}?`} confirm="Remove the plugin" pending={remove.isPending} onClose={close} onConfirm={() => remove.mutate({ params: { name: open.plugin.name } })} failed="The plugin was not removed" error={remove.error}>
           <p>{open.plugin.status === "active" ? "Its hooks are called no more. " : ""}Its code and its settings are gone for good.</p>
         </Confirm>
       ) : null}

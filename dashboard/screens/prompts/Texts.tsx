@@ -4,11 +4,12 @@ import type { Answer, Body } from "../../api/contract.ts"
 import { useChange } from "../../api/query.ts"
 import { count } from "../../format/numbers.ts"
 import { Changes } from "../../parts/edit/Changes.tsx"
-import { Failure } from "../../parts/Feedback.tsx"
 import { AreaField, Check, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
+import { useTheirs } from "../../parts/edit/Theirs.tsx"
 import { useDraft } from "../../parts/edit/useDraft.ts"
+import { Submit } from "../../parts/edit/Submit.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
 
 type Stored = Answer<"GET /api/settings/system-prompt">
 type Change = Body<"PUT /api/settings/system-prompt">
@@ -40,13 +41,7 @@ export const Texts = ({ stored }: { readonly stored: Stored }) => {
   const isLong = places.some(({ name }) => draft[name].length > MOST)
   return (
     <Panel title="The gateway's own prompt">
-      <form
-        className="panel-body"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void theirs.save({ ...change }, () => save.mutate({ body: change }))
-        }}
-      >
+      <Form onSubmit={() => void theirs.save({ ...change }, () => save.mutate({ body: change }))}>
         <p className="muted">It stands in every conversation, in all formats. Clients can find out what it says: no secret belongs here.</p>
         <Check checked={draft.enabled} onChange={(enabled) => put({ enabled })}>The texts are said</Check>
         {places.map(({ hint, name, word }) => (
@@ -56,13 +51,8 @@ export const Texts = ({ stored }: { readonly stored: Stored }) => {
           />
         ))}
         {changed.length === 0 ? null : <Changes list={changed.map((what) => ({ what, before: shown(stored[what]), after: shown(draft[what]) }))} />}
-        <Theirs clashes={theirs.clashes} />
-        {save.error === null ? null : <Failure what="The prompt was not changed" error={save.error} />}
-        <div className="row">
-          <button type="submit" className="button button-primary" disabled={save.isPending || theirs.isBusy || isLong || changed.length === 0} aria-label={theirs.clashes.length > 0 ? undefined : "Save the prompt"}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
-          <button type="button" className="button" disabled={changed.length === 0} onClick={() => setDraft(stored)} aria-label="Discard the change of the prompt">Discard</button>
-        </div>
-      </form>
+        <Submit failed="The prompt was not changed" of={save} theirs={theirs} isSame={changed.length === 0} isOff={isLong} onDiscard={() => setDraft(stored)} name="the prompt" />
+      </Form>
     </Panel>
   )
 }

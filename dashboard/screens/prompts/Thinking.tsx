@@ -3,11 +3,12 @@ import { call } from "../../api/call.ts"
 import type { Answer, Body } from "../../api/contract.ts"
 import { useChange } from "../../api/query.ts"
 import { Changes } from "../../parts/edit/Changes.tsx"
-import { Failure } from "../../parts/Feedback.tsx"
 import { SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
+import { useTheirs } from "../../parts/edit/Theirs.tsx"
 import { useDraft } from "../../parts/edit/useDraft.ts"
+import { Submit } from "../../parts/edit/Submit.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
 
 type Stored = Answer<"GET /api/settings/thinking-budget">
 type Change = Body<"PUT /api/settings/thinking-budget">
@@ -46,13 +47,7 @@ export const Thinking = ({ stored }: { readonly stored: Stored }) => {
   const isOpen = draft.customBudget === "" || draft.complexityMultiplier === ""
   return (
     <Panel title="Thinking budget">
-      <form
-        className="panel-body"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void theirs.save({ ...change }, () => save.mutate({ body: change }))
-        }}
-      >
+      <Form onSubmit={() => void theirs.save({ ...change }, () => save.mutate({ body: change }))}>
         <p className="muted">It decides before the client and its effort header do. What the name of a model says goes before it.</p>
         <SelectField label="How much models think" value={draft.mode} choices={modes} onChange={(value) => put({ mode: modes.find((mode) => mode.value === value)?.value ?? "passthrough" })} wrong={wrong("mode")} />
         <div className="grid-fields">
@@ -66,13 +61,8 @@ export const Thinking = ({ stored }: { readonly stored: Stored }) => {
           ) : null}
         </div>
         {changed.length === 0 ? null : <Changes list={changed.map((what) => ({ what, before: String(stored[what] ?? "none"), after: String(now[what] ?? "none") }))} />}
-        <Theirs clashes={theirs.clashes} />
-        {save.error === null ? null : <Failure what="The thinking budget was not changed" error={save.error} />}
-        <div className="row">
-          <button type="submit" className="button button-primary" disabled={save.isPending || theirs.isBusy || isOpen || changed.length === 0} aria-label={theirs.clashes.length > 0 ? undefined : "Save the thinking budget"}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
-          <button type="button" className="button" disabled={changed.length === 0} onClick={() => setDraft(draftOf(stored))} aria-label="Discard the change of the thinking budget">Discard</button>
-        </div>
-      </form>
+        <Submit failed="The thinking budget was not changed" of={save} theirs={theirs} isSame={changed.length === 0} isOff={isOpen} onDiscard={() => setDraft(draftOf(stored))} name="the thinking budget" />
+      </Form>
     </Panel>
   )
 }

@@ -10,6 +10,8 @@ import { Status } from "../../parts/Status.tsx"
 import { Many } from "./Many.tsx"
 import { SignIn } from "./SignIn.tsx"
 import { useVendors, vendorOfKey } from "./vendors.ts"
+import { Submit } from "../../parts/edit/Submit.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
 
 interface Probe {
   readonly valid: boolean
@@ -65,14 +67,7 @@ export const VendorForm = ({ children, onAdded }: { readonly onAdded: (name: str
     setProvider(vendorOfKey(value, vendors) !== null ? null : vendors.length === 0 ? chosen : provider)
   }
   return (
-    <form
-      className="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        event.stopPropagation()
-        add.mutate({ body: { provider, name, ...(apiKey === "" ? {} : { apiKey: apiKey.trim() }) } })
-      }}
-    >
+    <Form className="stack" onSubmit={() => add.mutate({ body: { provider, name, ...(apiKey === "" ? {} : { apiKey: apiKey.trim() }) } })}>
       <TextField label="API key" type="password" value={apiKey} onChange={changeKey} hint="Most vendors are recognised by the first characters of their keys." wrong={wrongWith(add.error, "apiKey")} />
       <div className="grid-fields">
         <TextField
@@ -89,12 +84,12 @@ export const VendorForm = ({ children, onAdded }: { readonly onAdded: (name: str
       <div aria-live="polite">
         {probe === null ? null : probe === "asking" ? <Status tone="info" word="Asking the provider" /> : <p className="wrap"><Status tone={probe.valid ? "ok" : "bad"} word={probe.valid ? "Valid" : "Refused"} /> <span className="small">{probe.text}</span></p>}
       </div>
-      {add.error === null ? null : <Failure what="The connection was not stored" error={add.error} />}
+      <Failure what="The connection was not stored" error={add.error} />
       <div className="dialog-foot">
         <button type="button" className="button" disabled={!known || apiKey === "" || probe === "asking"} onClick={() => void run(provider, apiKey.trim())}>Test the key</button>
         {children(add.isPending || provider === "" || name === "")}
       </div>
-    </form>
+    </Form>
   )
 }
 
@@ -111,18 +106,13 @@ const NodeForm = ({ onDone }: { readonly onDone: () => void }) => {
   const [apiType, setApiType] = useState("chat")
   const add = useChange("POST /api/provider-nodes", ["GET /api/providers", "GET /api/provider-nodes", "GET /api/providers/client"], onDone)
   return (
-    <form
-      className="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        event.stopPropagation()
-        add.mutate({
-          body: {
-            type, name, prefix, baseUrl, apiKey: apiKey === "" ? null : apiKey, ...(type === "openai-compatible" ? { apiType: apiType === "responses" ? "responses" : "chat" } : {})
-          }
-        })
-      }}
-    >
+    <Form className="stack" onSubmit={() => {
+      add.mutate({
+        body: {
+          type, name, prefix, baseUrl, apiKey: apiKey === "" ? null : apiKey, ...(type === "openai-compatible" ? { apiType: apiType === "responses" ? "responses" : "chat" } : {})
+        }
+      })
+    }}>
       <div className="grid-fields">
         <SelectField
           label="It speaks" value={type} onChange={(value) => setType(value === "anthropic-compatible" ? value : "openai-compatible")}
@@ -136,9 +126,8 @@ const NodeForm = ({ onDone }: { readonly onDone: () => void }) => {
         <TextField label="Prefix" value={prefix} onChange={setPrefix} required hint={`Its models are called ${prefix === "" ? "prefix" : prefix}/model`} wrong={wrongWith(add.error, "prefix")} />
       </div>
       <TextField label="API key" type="password" value={apiKey} onChange={setKey} hint="Empty for a server that asks for none" wrong={wrongWith(add.error, "apiKey")} />
-      {add.error === null ? null : <Failure what="The server was not stored" error={add.error} />}
-      <div className="dialog-foot"><button type="submit" className="button button-primary" disabled={add.isPending}>Add the server</button></div>
-    </form>
+      <Submit failed="The server was not stored" of={add}>Add the server</Submit>
+    </Form>
   )
 }
 

@@ -3,10 +3,10 @@ import { useState } from "react"
 import { call } from "../../api/call.ts"
 import { useChange } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { Failure } from "../../parts/Feedback.tsx"
 import { TextField, wrongWith } from "../../parts/Field.tsx"
-import { SaveOrCopy, Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
+import { SaveOrCopy, useTheirs } from "../../parts/edit/Theirs.tsx"
 import type { Connection } from "./state.ts"
+import { Submit } from "../../parts/edit/Submit.tsx"
 
 const changed = <T,>(before: T, now: T): boolean => before !== now
 
@@ -42,14 +42,7 @@ export const Edit = ({ connection, onClose }: { readonly connection: Connection;
       {connection.authType === "apikey"
         ? <TextField label="New API key" type="password" value={apiKey} onChange={setKey} hint="Empty keeps the stored one" wrong={wrongWith(save.error, "apiKey")} />
         : <p className="muted small">This connection was made by a sign-in; its credential is renewed by the gateway.</p>}
-      <Theirs clashes={theirs.clashes} />
-      {save.error === null ? null : <Failure what="The connection was not changed" error={save.error} />}
-      <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <SaveOrCopy owner={connection.owner} section="providers" name={connection.name} body={{ ...body, apiKey: undefined }}>
-          <button type="submit" className="button button-primary" disabled={save.isPending || theirs.isBusy || Object.keys(body).length === 0}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
-        </SaveOrCopy>
-      </div>
+      <Submit failed="The connection was not changed" of={save} theirs={theirs} isSame={Object.keys(body).length === 0} onClose={onClose} around={(button) => <SaveOrCopy owner={connection.owner} section="providers" name={connection.name} body={{ ...body, apiKey: undefined }}>{button}</SaveOrCopy>} />
     </Dialog>
   )
 }

@@ -6,9 +6,10 @@ import { count } from "../../format/numbers.ts"
 import { Failure } from "../../parts/Feedback.tsx"
 import { AreaField, Check, TextField } from "../../parts/Field.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { keyLines } from "./keyLines.ts"
 import { useVendors } from "./vendors.ts"
+import { Form } from "../../parts/edit/Form.tsx"
 
 type Report = Answer<"POST /api/providers/import">
 
@@ -18,7 +19,7 @@ const Results = ({ report }: { readonly report: Report }) => (
   <section className="stack-tight" aria-label="Results">
     <p role="status">{count(report.created)} of {count(report.total)} keys are stored.{report.failed === 0 ? "" : " Lines that failed stand above; mend them and try again."}</p>
     <Table label="Results by line">
-      <thead><tr><th scope="col">Name</th><th scope="col">Provider</th><th scope="col">Result</th></tr></thead>
+      <Head of={["Name", "Provider", "Result"]} />
       <tbody>
         {report.results.map((row) => (
           <tr key={row.index}>
@@ -43,14 +44,7 @@ export const Many = () => {
     setText(results.filter(({ success }) => !success).map(({ index }) => lines[index]?.line ?? "").join("\n"))
   })
   return (
-    <form
-      className="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        event.stopPropagation()
-        add.mutate({ body: { validateKeys: validates, entries: lines.map(({ apiKey, name, provider }) => ({ apiKey, name, provider: provider ?? "" })) } })
-      }}
-    >
+    <Form className="stack" onSubmit={() => add.mutate({ body: { validateKeys: validates, entries: lines.map(({ apiKey, name, provider }) => ({ apiKey, name, provider: provider ?? "" })) } })}>
       <AreaField label="Keys, one per line" rows={6} value={text} onChange={setText} hint="provider, name, key: the provider may be left out where the key's first characters tell it, and the name everywhere" />
       <div className="grid-fields">
         <TextField label="Provider of lines that name none" value={otherwise} list={list} onChange={setOtherwise} />
@@ -58,9 +52,9 @@ export const Many = () => {
       <datalist id={list}>{vendors.map((vendor) => <option key={vendor.id} value={vendor.id}>{vendor.name}</option>)}</datalist>
       <Check checked={validates} onChange={setValidates}>Ask each provider first, and store only what it takes</Check>
       {lines.length === 0 ? null : <p className="small" aria-live="polite">{count(lines.length)} keys{unknown === 0 ? "" : `; of ${count(unknown)} the provider is not known`}{lines.length > MOST_LINES ? `; ${MOST_LINES} at most can be stored at once` : ""}</p>}
-      {add.error === null ? null : <Failure what="No key was stored" error={add.error} />}
+      <Failure what="No key was stored" error={add.error} />
       {add.data === undefined ? null : <Results report={add.data} />}
       <div className="dialog-foot"><button type="submit" className="button button-primary" disabled={add.isPending || lines.length === 0 || unknown > 0 || lines.length > MOST_LINES}>{add.isPending ? "Asking" : "Add the keys"}</button></div>
-    </form>
+    </Form>
   )
 }

@@ -14,7 +14,7 @@ import { useNow } from "../../parts/now.ts"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { isOwned, Owned } from "../../parts/edit/Theirs.tsx"
 import { Add } from "./Add.tsx"
 import { Edit } from "./Edit.tsx"
@@ -122,7 +122,7 @@ const Providers = () => {
           {refused.length === 0 ? null : <ul className="stack-tight">{refused.map(({ connectionId, connectionName, diagnosis, error }) => <li key={connectionId} className="small wrap"><strong>{connectionName}</strong>: {diagnosis?.message ?? error ?? "no reason was given"}</li>)}</ul>}
         </div>
       )}
-      {testAll.error === null ? null : <Failure what="The test of all connections failed" error={testAll.error} />}
+      <Failure what="The test of all connections failed" error={testAll.error} />
       <Panel>
         <Loaded read={read} what="The connections">
           {({ connections }) => {
@@ -148,7 +148,7 @@ const Providers = () => {
                 </div>
                 {shown.length === 0 ? <Empty icon="search" title="No connection fits" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : (
                   <Table label="Connections">
-                      <thead><tr><th scope="col">Name</th><th scope="col">Provider</th><th scope="col">State</th><th scope="col">Default model</th><th scope="col" className="end">Priority</th><th scope="col">Tested</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+                      <Head of={["Name", "Provider", "State", "Default model", ">Priority", "Tested", ""]} />
                       <tbody>{shown.map((connection) => <Row key={connection.id} connection={connection} provider={shownProvider(connection.provider)} icon={icons.get(connection.provider) ?? null} quota={quotas.data?.providers.find(({ connectionId }) => connectionId === connection.id)} onSignIn={() => setSigningIn(connection)} onEdit={() => setEditing(connection)} onDelete={() => setDeleting(connection)} />)}</tbody>
                     </Table>
                 )}
@@ -163,7 +163,7 @@ const Providers = () => {
       {deleting === null ? null : (
         <Confirm
           title={`Delete ${deleting.name}?`} confirm="Delete the connection" pending={remove.isPending} onClose={() => setDeleting(null)} onConfirm={() => remove.mutate({ params: { id: deleting.id } })}
-          error={remove.error === null ? undefined : <Failure what="The connection was not deleted" error={remove.error} />}
+          failed="The connection was not deleted" error={remove.error}
         >
           <p>The stored credential of {shownProvider(deleting.provider)} is lost. Requests that run with it go on.</p>
         </Confirm>

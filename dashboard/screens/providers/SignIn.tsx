@@ -43,7 +43,7 @@ const ByCode = ({ onDone, provider, started }: { readonly provider: string; read
       </ol>
       <div className="row"><CopyButton value={started.authorizeUrl}>Copy the address</CopyButton></div>
       <TextField label="Code" value={code} onChange={setCode} hint="Only where the provider could not reach the gateway: the code, or the whole address that you were sent to" wrong={wrongWith(exchange.error, "code")} />
-      {exchange.error === null ? null : <Failure what="The sign-in was not finished" error={exchange.error} />}
+      <Failure what="The sign-in was not finished" error={exchange.error} />
       <div className="dialog-foot"><button type="button" className="button" disabled={exchange.isPending || code.trim() === ""} onClick={finish}>Finish with the code</button></div>
     </div>
   )
@@ -65,7 +65,7 @@ const ByDevice = ({ onDone, provider, started }: { readonly provider: string; re
       <p>Open <a href={started.verificationUriComplete ?? started.verificationUri} target="_blank" rel="noreferrer noopener">{started.verificationUri}</a> on any device, and type this code:</p>
       <CodeBlock label="code for the device" text={started.userCode} />
       <p role="status"><Status tone="info" word="Waits for you" /> <span className="small muted">for <Countdown until={started.expiresAt} /></span></p>
-      {poll.error === null ? null : <Failure what="The sign-in ended" error={poll.error} />}
+      <Failure what="The sign-in ended" error={poll.error} />
     </div>
   )
 }
@@ -80,7 +80,7 @@ const Import = ({ onDone, provider }: { readonly provider: string; readonly onDo
       <TextField label="Name of the connection" value={name} onChange={setName} wrong={wrongWith(store.error, "name")} />
       <TextField label="Access token" type="password" value={accessToken} onChange={setAccess} wrong={wrongWith(store.error, "accessToken")} />
       <TextField label="Refresh token" type="password" value={refreshToken} onChange={setRefresh} hint="Without one the access token is sent until it ends" wrong={wrongWith(store.error, "refreshToken")} />
-      {store.error === null ? null : <Failure what="The tokens were not stored" error={store.error} />}
+      <Failure what="The tokens were not stored" error={store.error} />
       <div className="dialog-foot">
         <button type="button" className="button button-primary" disabled={store.isPending || accessToken.trim() === ""} onClick={() => store.mutate({
           params: { provider }, body: { accessToken: accessToken.trim(), ...(refreshToken.trim() === "" ? {} : { refreshToken: refreshToken.trim() }), ...(name.trim() === "" ? {} : { name: name.trim() }) }
@@ -118,7 +118,7 @@ export const SignIn = ({ connectionId, onDone, provider }: { readonly provider: 
             {way === "import" ? <Import provider={provider} onDone={onDone} /> : (
               <>
                 {provider.startsWith("azure") ? <TextField label="Tenant" value={tenant} onChange={setTenant} hint="Empty: the usual one" /> : null}
-                {start.error === null ? null : <Failure what="The sign-in did not begin" error={start.error} />}
+                <Failure what="The sign-in did not begin" error={start.error} />
                 <div className="dialog-foot">
                   <button type="button" className="button button-primary" disabled={start.isPending} onClick={() => start.mutate({
                     params: { provider }, body: { flow: way, ...(connectionId === undefined ? {} : { connectionId }), ...(tenant === "" ? {} : { providerSpecificData: { tenant } }) }

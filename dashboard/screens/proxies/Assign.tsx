@@ -45,7 +45,7 @@ export const Assign = ({ onClose, proxies }: { readonly proxies: ReadonlyArray<P
           </fieldset>
         </>
       )}
-      {assign.error === null ? null : <Failure what="Nothing was assigned" error={assign.error} />}
+      <Failure what="Nothing was assigned" error={assign.error} />
       {assign.data === undefined || assign.data.failed.length === 0 ? null : <div className="failure" role="alert"><ul>{assign.data.failed.map(({ reason, scopeId }) => <li key={scopeId} className="wrap"><code>{scopeId}</code> {reason}</li>)}</ul></div>}
       <div className="dialog-foot">
         <button type="button" className="button" onClick={onClose}>Cancel</button>

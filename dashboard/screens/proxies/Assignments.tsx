@@ -49,9 +49,9 @@ export const Assignments = ({ list, proxies }: { readonly list: ReadonlyArray<As
   return (
     <Panel title="What leaves by them" actions={add}>
       <Way />
-      {remove.error === null ? null : <div className="panel-body"><Failure what="The assignment was not removed" error={remove.error} /></div>}
+      <Failure what="The assignment was not removed" error={remove.error} inPanel />
       {list.length === 0 ? <Empty icon="proxies" title="Nothing is assigned">All calls to providers go direct.</Empty> : (
-        <Rows label="Assignments" columns={5} rows={list} head={<><th scope="col">Level</th><th scope="col">What</th><th scope="col">Proxy</th><th scope="col">Since</th><th scope="col"><span className="hidden-text">Actions</span></th></>}>
+        <Rows label="Assignments" rows={list} head={["Level", "What", "Proxy", "Since", ""]}>
           {(one, index) => {
             const name = nameOf(one)
             return (

@@ -5,10 +5,10 @@ import { useChange } from "../../api/query.ts"
 import { counted } from "../../format/numbers.ts"
 import { Changes } from "../../parts/edit/Changes.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { Failure } from "../../parts/Feedback.tsx"
 import { Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
-import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
+import { useTheirs } from "../../parts/edit/Theirs.tsx"
 import { changeOf, differencesOf, type Draft, draftOf, families, newOf, type Proxy, types } from "./words.ts"
+import { Submit } from "../../parts/edit/Submit.tsx"
 
 /** `proxy`: null for a new one. `used`: what leaves by it. */
 export const Form = ({ onClose, proxy, used }: { readonly proxy: Proxy | null; readonly used: number; readonly onClose: () => void }) => {
@@ -52,12 +52,7 @@ export const Form = ({ onClose, proxy, used }: { readonly proxy: Proxy | null; r
       <Check checked={draft.active} onChange={(active) => put({ active })}>Active; calls that are assigned to an inactive proxy fail, they do not go another way</Check>
       {proxy === null ? null : <Changes list={list} />}
       {used === 0 || list.length === 0 ? null : <p className="small">{counted(used, "assignment leaves", "assignments leave")} by it. Running calls end as they would; new ones use the change within two seconds.</p>}
-      <Theirs clashes={theirs.clashes} />
-      {error === null ? null : <Failure what={proxy === null ? "The proxy was not stored" : "The proxy was not changed"} error={error} />}
-      <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-primary" disabled={add.isPending || save.isPending || theirs.isBusy || draft.name === "" || draft.host === "" || proxy !== null && list.length === 0}>{proxy === null ? "Add the proxy" : theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
-      </div>
+      <Submit failed={proxy === null ? "The proxy was not stored" : "The proxy was not changed"} of={[add, save]} theirs={theirs} isOff={draft.name === "" || draft.host === "" || proxy !== null && list.length === 0} onClose={onClose}>{proxy === null ? "Add the proxy" : "Save"}</Submit>
     </Dialog>
   )
 }

@@ -27,7 +27,7 @@ const Delete = ({ onClose, proxy, used }: { readonly proxy: Proxy; readonly used
   return (
     <Confirm
       title={`Delete ${proxy.name}?`} confirm="Delete the proxy" typed={used === 0 ? undefined : proxy.name} pending={remove.isPending} onClose={onClose} onConfirm={() => remove.mutate({ query: { id: proxy.id, ...(used === 0 ? {} : { force: "1" }) } })}
-      error={remove.error === null ? undefined : <Failure what="The proxy was not deleted" error={remove.error} />}
+      failed="The proxy was not deleted" error={remove.error}
     >
       <p>{used === 0 ? "Nothing leaves by it. Its credentials are gone for good." : `${counted(used, "assignment goes", "assignments go")} with it. Those calls take the next way of the order, or go direct. Its credentials are gone for good.`}</p>
     </Confirm>
@@ -59,7 +59,7 @@ const Proxies = () => {
       {!isSettled(read, assigned, health, settings) ? <Skeleton rows={8} /> : (
         <>
           <Panel title="Proxies">
-            {test.error === null ? null : <div className="panel-body"><Failure what="The proxy was not tested" error={test.error} /></div>}
+            <Failure what="The proxy was not tested" error={test.error} inPanel />
             <Loaded read={read} what="The proxies">
               {() => proxies.length === 0 ? <Empty icon="proxies" title="No proxy yet" action={add}>Until one is assigned all calls go direct. The usual proxy variables of the environment are not read.</Empty> : (() => {
                 const shown = proxies.filter((proxy) => `${proxy.name} ${addressOf(proxy)} ${proxy.region ?? ""} ${proxy.notes ?? ""}`.toLowerCase().includes(wanted))
@@ -72,12 +72,9 @@ const Proxies = () => {
                       </div>
                       <span className="muted small number">{count(shown.length)} of {count(proxies.length)}</span>
                     </div>
-                    {health.error === null ? null : <div className="panel-body"><Failure what="Their tunnels could not be counted" error={health.error} retry={() => void health.refetch()} /></div>}
+                    <Failure what="Their tunnels could not be counted" error={health.error} retry={() => void health.refetch()} inPanel />
                     {shown.length === 0 ? <Empty icon="search" title="No proxy fits" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : (
-                      <Rows
-                        label="Proxies" columns={9} rows={shown}
-                        head={<><th scope="col">Name</th><th scope="col">Address</th><th scope="col">State</th><th scope="col">Credentials</th><th scope="col" className="end">Assignments</th><th scope="col" className="end">Tunnels made</th><th scope="col" className="end">Mean time</th><th scope="col">Last error</th><th scope="col"><span className="hidden-text">Actions</span></th></>}
-                      >
+                      <Rows label="Proxies" rows={shown} head={["Name", "Address", "State", "Credentials", ">Assignments", ">Tunnels made", ">Mean time", "Last error", ""]}>
                         {(proxy, index) => {
                           const did = health.data?.items.find(({ proxyId }) => proxyId === proxy.id)
                           return (

@@ -4,7 +4,7 @@ import type { Running } from "../../live/running.ts"
 import { useNow } from "../../parts/now.ts"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 
 export const InFlight = ({ running }: { readonly running: ReadonlyMap<string, Running> }) => {
   const now = useNow()
@@ -12,7 +12,7 @@ export const InFlight = ({ running }: { readonly running: ReadonlyMap<string, Ru
   return (
     <Panel title={`In flight (${running.size})`}>
       <Table label="Requests in flight">
-        <thead><tr><th scope="col">State</th><th scope="col">Asked for</th><th scope="col">Provider</th><th scope="col">Combo</th><th scope="col" className="end">Age</th><th scope="col" className="end">Tokens so far</th></tr></thead>
+        <Head of={["State", "Asked for", "Provider", "Combo", ">Age", ">Tokens so far"]} />
         <tbody>
           {[...running.values()].map((request) => (
             <tr key={request.id}>

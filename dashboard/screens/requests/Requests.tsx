@@ -128,7 +128,7 @@ const Requests = () => {
       <div className={open === undefined ? "explorer" : "explorer explorer-open"}>
         {counted.data === undefined ? <div /> : <Facets counted={counted.data} chosen={chosen} onChoose={choose} />}
         <Panel>
-          {calls.error === null ? null : <div className="panel-body"><Failure what="The requests could not be loaded" error={calls.error} retry={list.load} /></div>}
+          <Failure what="The requests could not be loaded" error={calls.error} retry={list.load} inPanel />
           {rows.length === 0 && !loaded ? calls.error === null ? <Skeleton rows={8} /> : null : rows.length === 0 ? (
             filtered ? <Empty icon="search" title="No request fits the filters" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Clear filters</button>}>{calls.next === null ? undefined : "The newest calls hold none. Choose a time to look further back."}</Empty> : (
               <Empty icon="requests" title="No request yet" action={<Link to="/play" className="button button-primary">Ask in the playground</Link>}>

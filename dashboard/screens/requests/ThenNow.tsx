@@ -43,7 +43,7 @@ export const ThenNow = ({ attempts, ghosts, log }: { readonly log: CallLog; read
         </section>
         <section aria-label="Now" className="stack-tight">
           <h3>Now</h3>
-          {explain.error === null ? null : <Failure what="No plan could be made" error={explain.error} />}
+          <Failure what="No plan could be made" error={explain.error} />
           {explain.data === undefined ? explain.error === null ? <p className="muted">Nothing is sent: the router answers as it would to this request now.</p> : null : <Targets plan={explain.data} />}
         </section>
       </div>

@@ -8,10 +8,11 @@ import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
 import { useStream } from "../play/useStream.ts"
 import { toneOf } from "../requests/outcome.ts"
+import { Form } from "../../parts/edit/Form.tsx"
 
 const EVERY_MS = 1_000
 const CALLS = 5
@@ -37,7 +38,7 @@ const Running = ({ drill }: { readonly drill: Drill }) => {
         <span className="muted">{count(drill.struck)} calls struck on node {drill.node}</span>
         <button type="button" className="button" disabled={stop.isPending} onClick={() => stop.mutate({ params: { id: drill.id } })}>Stop the drill</button>
       </div>
-      {stop.error === null ? null : <Failure what="The drill was not stopped" error={stop.error} />}
+      <Failure what="The drill was not stopped" error={stop.error} />
     </>
   )
 }
@@ -47,21 +48,15 @@ const Start = ({ last }: { readonly last: Drill | undefined }) => {
   const [seconds, setSeconds] = useState("30")
   const start = useChange("POST /api/drills", ["GET /api/drills"])
   return (
-    <form
-      className="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        start.mutate({ body: { fault, seconds: Number(seconds) } })
-      }}
-    >
+    <Form className="stack" onSubmit={() => start.mutate({ body: { fault, seconds: Number(seconds) } })}>
       <SelectField label="Fault" value={fault} choices={words} onChange={(value) => setFault(value as Fault)} hint={faults[fault].about} />
       <TextField label="Seconds" type="number" value={seconds} onChange={setSeconds} required hint="5 to 120; then it ends by itself" wrong={wrongWith(start.error, "seconds")} />
-      {start.error === null ? null : <Failure what="The drill did not start" error={start.error} />}
+      <Failure what="The drill did not start" error={start.error} />
       <div className="row">
         <button type="submit" className="button button-primary" disabled={start.isPending}>Start the drill</button>
         {last === undefined ? null : <span className="muted small">The last one, {faults[last.fault].word}, struck {count(last.struck)} calls and ended <Ago at={last.endedAt} />.</span>}
       </div>
-    </form>
+    </Form>
   )
 }
 
@@ -81,7 +76,7 @@ const LastCalls = () => {
     <Loaded read={read} what="The calls of the simulator">
       {(calls) => calls.length === 0 ? <Empty icon="requests" title="The simulator was not called yet" /> : (
         <Table label="Last calls of the simulator">
-          <thead><tr><th scope="col">When</th><th scope="col">Model</th><th scope="col">Outcome</th><th scope="col" className="end">Status</th><th scope="col" className="end">Time</th></tr></thead>
+          <Head of={["When", "Model", "Outcome", ">Status", ">Time"]} />
           <tbody>
             {calls.map((call) => (
               <tr key={call.id}>

@@ -10,6 +10,7 @@ import { Status } from "../../parts/Status.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
 import { Targets } from "../combos/Targets.tsx"
 import { healingOf, placeOf } from "./healing.ts"
+import { Form } from "../../parts/edit/Form.tsx"
 
 const EVERY_MS = 2_000
 const SLOW_MS = 10_000
@@ -24,22 +25,16 @@ const Meanwhile = ({ asked, onAsk }: { readonly asked: string; readonly onAsk: (
     explain.mutate({ body: { model } })
   }
   return (
-    <form
-      className="panel-body" aria-label="Who is asked meanwhile"
-      onSubmit={(event) => {
-        event.preventDefault()
-        ask(asked.trim())
-      }}
-    >
+    <Form aria-label="Who is asked meanwhile" onSubmit={() => ask(asked.trim())}>
       <div className="filters">
         <TextField className="field-wide" label="Model or combo" value={asked} onChange={onAsk} list={list} required />
         <datalist id={list}>{combos.data?.combos.map(({ name }) => <option key={name} value={name}>{name}</option>)}</datalist>
         <button type="submit" className="button" disabled={explain.isPending || asked.trim() === ""}>Who is asked now?</button>
       </div>
       <p className="small muted">Nothing is sent: the router answers as it would to a request now.</p>
-      {explain.error === null ? null : <Failure what="No plan could be made" error={explain.error} />}
+      <Failure what="No plan could be made" error={explain.error} />
       {explain.data === undefined ? null : <section aria-label={`Asked for ${sent ?? ""}`}><Targets plan={explain.data} /></section>}
-    </form>
+    </Form>
   )
 }
 

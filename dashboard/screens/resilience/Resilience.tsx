@@ -8,7 +8,7 @@ import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status, type Tone } from "../../parts/Status.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { FireDrill } from "./Drill.tsx"
 import { Healing } from "./Healing.tsx"
 
@@ -31,7 +31,7 @@ const Breakers = () => {
       <Loaded read={read} what="The breakers">
         {({ breakers }) => breakers.length === 0 ? <Empty icon="resilience" title="No breaker has counted a failure">A breaker opens when a provider fails several times in a row, and lets one request try after a while.</Empty> : (
           <Table label="Breakers">
-              <thead><tr><th scope="col">Provider</th><th scope="col">State</th><th scope="col">Refuses</th><th scope="col" className="end">Failures</th><th scope="col">Last failure</th><th scope="col">Tries again in</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+              <Head of={["Provider", "State", "Refuses", ">Failures", "Last failure", "Tries again in", ""]} />
               <tbody>
                 {breakers.map((breaker) => (
                   <tr key={`${breaker.provider} ${breaker.model ?? ""}`}>
@@ -49,7 +49,7 @@ const Breakers = () => {
         )}
       </Loaded>
       {asking ? (
-        <Confirm title="Close all breakers?" confirm="Close all" pending={reset.isPending} onClose={() => setAsking(false)} onConfirm={() => reset.mutate({ body: {} })} error={reset.error === null ? undefined : <Failure what="The breakers were not closed" error={reset.error} />}>
+        <Confirm title="Close all breakers?" confirm="Close all" pending={reset.isPending} onClose={() => setAsking(false)} onConfirm={() => reset.mutate({ body: {} })} failed="The breakers were not closed" error={reset.error}>
           <p>Providers that still fail get requests again, until their breakers open anew.</p>
         </Confirm>
       ) : null}
@@ -62,11 +62,11 @@ const Lockouts = () => {
   const clear = useChange("DELETE /api/resilience/model-cooldowns", ["GET /api/resilience/model-cooldowns"])
   return (
     <Panel title="Models that are locked out" actions={(read.data?.count ?? 0) > 0 ? <button type="button" className="button button-small" disabled={clear.isPending} onClick={() => clear.mutate({ body: { all: true } })}>End all</button> : null}>
-      {clear.error === null ? null : <div className="panel-body"><Failure what="The lockout was not ended" error={clear.error} /></div>}
+      <Failure what="The lockout was not ended" error={clear.error} inPanel />
       <Loaded read={read} what="The lockouts">
         {({ items }) => items.length === 0 ? <Empty icon="check" title="No model is locked out" /> : (
           <Table label="Lockouts">
-              <thead><tr><th scope="col">Model</th><th scope="col">Why</th><th scope="col" className="end">Failures</th><th scope="col">Ends in</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+              <Head of={["Model", "Why", ">Failures", "Ends in", ""]} />
               <tbody>
                 {items.map((item) => (
                   <tr key={`${item.provider} ${item.model} ${item.connectionId ?? ""}`}>
@@ -95,7 +95,7 @@ const Places = () => {
       <Loaded read={read} what="The connections">
         {({ connections }) => connections.length === 0 ? <Empty icon="providers" title="No connection yet" /> : (
           <Table label="Connections">
-              <thead><tr><th scope="col">Connection</th><th scope="col">Provider</th><th scope="col">State</th><th scope="col" className="end">Running</th><th scope="col" className="end">Waiting</th><th scope="col" className="end">Cap</th></tr></thead>
+              <Head of={["Connection", "Provider", "State", ">Running", ">Waiting", ">Cap"]} />
               <tbody>
                 {connections.map((place) => (
                   <tr key={place.connectionId}>

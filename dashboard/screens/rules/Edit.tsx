@@ -3,10 +3,10 @@ import { useState } from "react"
 import { call, Problem } from "../../api/call.ts"
 import { useChange } from "../../api/query.ts"
 import { Lines } from "../../parts/edit/Lines.tsx"
-import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
+import { useTheirs } from "../../parts/edit/Theirs.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { Failure } from "../../parts/Feedback.tsx"
 import { bodyOf, type Draft, draftOf, isWhole, type Kind, kinds, protocols, ruleOf, type Stored } from "./words.ts"
+import { Submit } from "../../parts/edit/Submit.tsx"
 
 const touched = ["GET /api/settings/payload-rules"] as const
 
@@ -32,12 +32,7 @@ export const Edit = ({ at, kind, onClose, stored }: { readonly kind: Kind; reado
         wrong={wrongIn(save.error, `${kind}.${at}.params`)}
       />
       <p className="small muted">* in a name stands for any characters. {kind === "filter" ? "" : kind === "defaultRaw" ? "A JSON text is written as it is. " : "A value is JSON; what is none is a text. "}Names and indexes of a path have dots between them.</p>
-      <Theirs clashes={theirs.clashes} />
-      {save.error === null ? null : <Failure what="The rule was not stored" error={save.error} />}
-      <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-primary" disabled={save.isPending || theirs.isBusy || !isWhole(rule) || before !== null && JSON.stringify(rule) === JSON.stringify(ruleOf(kind, draftOf(kind, before)))}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
-      </div>
+      <Submit failed="The rule was not stored" of={save} theirs={theirs} isOff={!isWhole(rule) || before !== null && JSON.stringify(rule) === JSON.stringify(ruleOf(kind, draftOf(kind, before)))} onClose={onClose} />
     </Dialog>
   )
 }

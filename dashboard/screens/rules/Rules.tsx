@@ -6,7 +6,7 @@ import { counted } from "../../format/numbers.ts"
 import { Failure, Loaded } from "../../parts/Feedback.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { Edit } from "./Edit.tsx"
 import { bodyOf, type Kind, kinds, modelWords, moved, paramWords, type Rule, type Stored } from "./words.ts"
 
@@ -25,12 +25,12 @@ const List = ({ does, name, onOpen, stored, word }: typeof kinds[number] & { rea
   const put = (next: ReadonlyArray<Rule>): void => save.mutate({ body: bodyOf(name, next) })
   return (
     <Panel title={word} actions={<button type="button" className="button button-small" onClick={() => onOpen({ kind: name, at: list.length })} aria-label={`Add a rule: ${word}`}><Icon name="plus" size={15} />Add a rule</button>}>
-      {save.error === null ? null : <div className="panel-body"><Failure what="The rules were not changed" error={save.error} /></div>}
+      <Failure what="The rules were not changed" error={save.error} inPanel />
       {list.length === 0 ? <p className="panel-body muted">No rule. {does}</p> : (
         <>
           <p className="panel-head small muted">{does}</p>
           <Table label={word}>
-            <thead><tr><th scope="col">For</th><th scope="col">{name === "filter" ? "Takes away" : "Puts in"}</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+            <Head of={["For", name === "filter" ? "Takes away" : "Puts in", ""]} />
             <tbody>
               {list.map((rule, at) => (
                 <tr key={JSON.stringify([at, rule])}>

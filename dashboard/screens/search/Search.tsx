@@ -6,7 +6,7 @@ import { Bars } from "../../parts/Bars.tsx"
 import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { Try } from "./Try.tsx"
 
 const EVERY_MS = 10_000
@@ -20,7 +20,7 @@ const Providers = () => {
       <Loaded read={read} what="The providers of searches">
         {({ providers }) => (
           <Table label="Providers of searches">
-            <thead><tr><th scope="col">Provider</th><th scope="col">State</th><th scope="col">Types</th><th scope="col" className="end">Most results</th><th scope="col" className="end">A search costs</th><th scope="col">Honours</th></tr></thead>
+            <Head of={["Provider", "State", "Types", ">Most results", ">A search costs", "Honours"]} />
             <tbody>
               {[...providers].sort((a, b) => Number(b.configured) - Number(a.configured) || a.name.localeCompare(b.name)).map((provider) => (
                 <tr key={provider.id}>
@@ -58,7 +58,7 @@ const Figures = () => {
             <Panel title="By provider and connection">
               {stats.rows.length === 0 ? <Empty icon="search" title="No search yet" /> : (
                 <Table label="Searches by provider">
-                  <thead><tr><th scope="col">Provider</th><th scope="col" className="end">Searches</th><th scope="col" className="end">Calls</th><th scope="col" className="end">Cached</th><th scope="col" className="end">Failed</th><th scope="col" className="end">Cost</th><th scope="col" className="end">Takes</th></tr></thead>
+                  <Head of={["Provider", ">Searches", ">Calls", ">Cached", ">Failed", ">Cost", ">Takes"]} />
                   <tbody>
                     {stats.rows.map((row) => (
                       <tr key={`${row.provider} ${row.connectionId ?? ""}`}>

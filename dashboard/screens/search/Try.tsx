@@ -7,6 +7,7 @@ import { duration, money } from "../../format/numbers.ts"
 import { Empty, Failure } from "../../parts/Feedback.tsx"
 import { Check, SelectField, TextField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
 
 interface Result {
   readonly title: string
@@ -72,13 +73,7 @@ export const Try = () => {
   const found = run.data
   return (
     <Panel title="Try one">
-      <form
-        className="panel-body"
-        onSubmit={(event) => {
-          event.preventDefault()
-          run.mutate()
-        }}
-      >
+      <Form onSubmit={() => run.mutate()}>
         <div className="grid-fields">
           <SelectField label="What" value={kind} choices={[{ value: "web", word: "Search the web" }, { value: "news", word: "Search news" }, { value: "page", word: "Fetch a page" }]} onChange={setKind} />
           <TextField label={isPage ? "Address" : "Words"} value={words} onChange={setWords} required placeholder={isPage ? "https://" : "capital of France"} />
@@ -94,7 +89,7 @@ export const Try = () => {
           <Check checked={anew} onChange={setAnew}>Do not answer from the cache</Check>
           <button type="submit" className="button button-primary" disabled={run.isPending || words.trim() === ""}>{run.isPending ? "Asking" : isPage ? "Fetch" : "Search"}</button>
         </div>
-        {run.error === null ? null : <Failure what={isPage ? "The page was not fetched" : "The search failed"} error={run.error} />}
+        <Failure what={isPage ? "The page was not fetched" : "The search failed"} error={run.error} />
         {found === undefined ? null : (
           <section className="stack" aria-label="Result">
             <p className="small muted" role="status">
@@ -114,7 +109,7 @@ export const Try = () => {
             )}
           </section>
         )}
-      </form>
+      </Form>
     </Panel>
   )
 }

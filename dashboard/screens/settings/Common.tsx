@@ -81,7 +81,7 @@ export const Row = ({ row, value }: { readonly row: OnOff | Written | Chosen; re
             }} />
         ) : null}
         {row.kind === "text" || row.kind === "number" ? <TextField label={row.word} hint={row.hint} type={row.kind} value={text} onChange={setText} placeholder="not set" /> : null}
-        {save.error === null ? null : <Failure what="The setting was not changed" error={save.error} />}
+        <Failure what="The setting was not changed" error={save.error} />
       </div>
       {row.kind === "switch" ? <Switch checked={value === true} label={row.word} disabled={save.isPending} onChange={(on) => patch(row.change(on))} /> : null}
       {row.kind === "text" || row.kind === "number" ? <button type="button" className="button button-small" disabled={save.isPending || text === stored || row.kind === "number" && text === ""} onClick={() => patch(row.change(text))} aria-label={`Save ${row.word}`}>Save</button> : null}

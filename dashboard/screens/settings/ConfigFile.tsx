@@ -17,7 +17,7 @@ export const ConfigFile = () => {
   return (
     <Panel title="Configuration file" actions={take}>
       <div className="panel-body">
-        {exported.error === null ? null : <Failure what="No file was made" error={exported.error} />}
+        <Failure what="No file was made" error={exported.error} />
         {exported.data === undefined || exported.data.variables.length === 0 ? null : <p className="small muted wrap" role="status">The file names these variables for secrets: {exported.data.variables.map(({ name }) => name).join(", ")}.</p>}
         <Loaded read={read} what="The configuration file">
           {({ file, last }) => file === null || last === null ? <p className="muted">This node has none. What is set here is kept in the database; GATEWAY_CONFIG names a file that declares it instead.</p> : (

@@ -30,7 +30,7 @@ export const FlagRow = ({ flag, onRestart }: { readonly flag: Flag; readonly onR
         </div>
         <p className="small muted wrap">{flag.description}</p>
         <p className="small muted wrap"><code>{flag.key}</code>, {sources[flag.source]}{flag.source === "db" ? `; default ${flag.defaultValue}` : ""}</p>
-        {set.error === null ? null : <Failure what="The flag was not changed" error={set.error} />}
+        <Failure what="The flag was not changed" error={set.error} />
       </div>
       <div className="row">
         {flag.source === "db" && !isOwned(flag) ? <button type="button" className="button button-small button-quiet" disabled={set.isPending} onClick={() => set.mutate({ body: { key: flag.key } })} aria-label={`Take back ${flag.label}`}>Take back</button> : null}

@@ -19,7 +19,7 @@ const Picture = ({ name, stored, word }: { readonly name: "customFaviconUrl" | "
       <div className="stack-tight">
         <strong>{word}</strong>
         <p className="small muted">PNG, JPEG, GIF, WebP, AVIF, SVG or ICO, up to 350 kB. The gateway serves it itself.</p>
-        {save.error === null ? null : <Failure what="The picture was not stored" error={save.error} />}
+        <Failure what="The picture was not stored" error={save.error} />
       </div>
       <div className="row">
         {has ? <img className="picture" src={stored} alt={`${word} of now`} /> : null}
@@ -49,7 +49,7 @@ const Hidden = ({ stored }: { readonly stored: Settings[string] | undefined }) =
       <details>
         <summary>Screens in the rail</summary>
         <p className="small muted">Ctrl K, keys and addresses lead to the others, too.</p>
-        {save.error === null ? null : <Failure what="The rail was not changed" error={save.error} />}
+        <Failure what="The rail was not changed" error={save.error} />
         <div className="grid-fields">
           {areas.flatMap(({ screens }) => screens).map((screen) => {
             const name = nameOf(screen) as typeof hidden[number]

@@ -4,6 +4,7 @@ import { useChange } from "../../api/query.ts"
 import { Failure } from "../../parts/Feedback.tsx"
 import { TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
 
 const LEAST = 8
 
@@ -16,21 +17,15 @@ export const Password = () => {
   })
   return (
     <Panel title="Password">
-      <form
-        className="panel-body"
-        onSubmit={(event) => {
-          event.preventDefault()
-          change.mutate({ body: { password: next, currentPassword: current } })
-        }}
-      >
+      <Form onSubmit={() => change.mutate({ body: { password: next, currentPassword: current } })}>
         <div className="grid-fields">
           <TextField label="Current password" type="password" value={current} onChange={setCurrent} required wrong={wrongWith(change.error, "currentPassword")} />
           <TextField label="New password" type="password" value={next} onChange={setNext} required hint={`At least ${LEAST} characters`} wrong={wrongWith(change.error, "password")} />
         </div>
-        {change.error === null ? null : <Failure what="The password was not changed" error={change.error} />}
+        <Failure what="The password was not changed" error={change.error} />
         {change.isSuccess && current === "" ? <p className="success" role="status">The password is changed. Access tokens that were made before are revoked.</p> : null}
         <div className="row"><button type="submit" className="button" disabled={change.isPending || current === "" || next.length < LEAST}>Change the password</button></div>
-      </form>
+      </Form>
     </Panel>
   )
 }

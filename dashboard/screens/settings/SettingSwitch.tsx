@@ -20,7 +20,7 @@ export const SettingSwitch = ({ hint, name, word }: { readonly name: OnOff; read
       <div className="stack-tight">
         <strong>{word}</strong>
         <p className="small muted wrap">{hint}</p>
-        {error === null ? null : <Failure what={save.error === null ? "The setting could not be read" : "The setting was not changed"} error={error} />}
+        <Failure what={save.error === null ? "The setting could not be read" : "The setting was not changed"} error={error} />
       </div>
       <Switch label={word} checked={stored === true} disabled={stored === undefined || save.isPending} onChange={(on) => save.mutate({ body: { [name]: on } })} />
     </li>

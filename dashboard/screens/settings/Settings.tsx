@@ -4,7 +4,7 @@ import { useState } from "react"
 import { useChange, useRead } from "../../api/query.ts"
 import { count } from "../../format/numbers.ts"
 import { Confirm } from "../../parts/Dialog.tsx"
-import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
+import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, TextField } from "../../parts/Field.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { CommonSettings } from "./Common.tsx"
@@ -21,7 +21,7 @@ const shows = [
 const Restart = ({ onClose }: { readonly onClose: () => void }) => {
   const restart = useChange("POST /api/restart", [], onClose)
   return (
-    <Confirm title="Restart the gateway?" confirm="Restart" pending={restart.isPending} onClose={onClose} onConfirm={() => restart.mutate({})} error={restart.error === null ? undefined : <Failure what="The gateway was not restarted" error={restart.error} />}>
+    <Confirm title="Restart the gateway?" confirm="Restart" pending={restart.isPending} onClose={onClose} onConfirm={() => restart.mutate({})} failed="The gateway was not restarted" error={restart.error}>
       <p>Running streams get their grace time first. The page waits and goes on by itself.</p>
     </Confirm>
   )

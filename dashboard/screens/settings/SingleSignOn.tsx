@@ -11,6 +11,7 @@ import { AreaField, Check, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
 import { useDraft } from "../../parts/edit/useDraft.ts"
+import { Form } from "../../parts/edit/Form.tsx"
 
 type Settings = Answer<"GET /api/settings">
 type Change = Body<"PATCH /api/settings">
@@ -56,7 +57,7 @@ const differencesOf = (change: Change, settings: Settings): ReadonlyArray<Differ
     : { what, before: word(before[what]), after: word(after) })
 }
 
-const Form = ({ settings }: { readonly settings: Settings }) => {
+const Fields = ({ settings }: { readonly settings: Settings }) => {
   const [draft, setDraft] = useDraft(settings, draftOf)
   const put = (part: Partial<Draft>): void => setDraft({ ...draft, ...part })
   const change = changeOf(draft, settings)
@@ -72,14 +73,10 @@ const Form = ({ settings }: { readonly settings: Settings }) => {
   const after = shownOf(draft)
   const ends = settings["oidcEnabled"] === true && (!after.oidcEnabled || "oidcIssuer" in change || list(settings["oidcAllowedSubjects"]).some((subject) => !after.oidcAllowedSubjects.includes(subject)))
   return (
-    <form
-      className="panel-body"
-      onSubmit={(event) => {
-        event.preventDefault()
-        const { oidcClientSecret: _secret, ...shown } = change
-        void theirs.save(shown, () => save.mutate({ body: change }))
-      }}
-    >
+    <Form onSubmit={() => {
+      const { oidcClientSecret: _secret, ...shown } = change
+      void theirs.save(shown, () => save.mutate({ body: change }))
+    }}>
       <p className="small muted wrap">Register a web client with the issuer, with this redirect address if people reach the gateway as this page does; else it begins with GATEWAY_PUBLIC_URL.</p>
       <CodeBlock label="redirect address" text={`${gatewayAddress}/api/auth/oidc/callback`} />
       <Check checked={draft.enabled} onChange={(enabled) => put({ enabled })}>Offer single sign-on</Check>
@@ -96,17 +93,17 @@ const Form = ({ settings }: { readonly settings: Settings }) => {
       {differences.length === 0 ? null : <Changes list={differences} />}
       {ends && differences.length > 0 ? <p className="small">Sessions of people who are concerned end at once, on every node.</p> : null}
       <Theirs clashes={theirs.clashes} />
-      {save.error === null ? null : <Failure what="Single sign-on was not changed" error={save.error} />}
+      <Failure what="Single sign-on was not changed" error={save.error} />
       <div className="row">
         <button type="submit" className="button" disabled={save.isPending || theirs.isBusy || differences.length === 0} aria-label={theirs.clashes.length > 0 ? undefined : "Save single sign-on"}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
         {settings["oidcEnabled"] === true && differences.length === 0 ? <a className="button" href={urlOf("/api/auth/oidc/login?returnTo=%2Fdashboard%2Fsettings").href}>Try to sign in by it</a> : null}
       </div>
       <p className="small muted wrap">Once it has worked, the flag <Link to="/settings" search={{ search: "GATEWAY_OIDC_DISABLE_PASSWORD_LOGIN" }}>GATEWAY_OIDC_DISABLE_PASSWORD_LOGIN</Link> can take the password away.</p>
-    </form>
+    </Form>
   )
 }
 
 export const SingleSignOn = () => {
   const read = useRead("GET /api/settings")
-  return <Panel title="Single sign-on"><Loaded read={read} what="The settings of single sign-on" rows={6}>{(settings) => <Form settings={settings} />}</Loaded></Panel>
+  return <Panel title="Single sign-on"><Loaded read={read} what="The settings of single sign-on" rows={6}>{(settings) => <Fields settings={settings} />}</Loaded></Panel>
 }

@@ -3,11 +3,11 @@ import { useState } from "react"
 import { call } from "../../api/call.ts"
 import { useEveryKey } from "../../api/everyKey.ts"
 import { useChange } from "../../api/query.ts"
-import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
+import { useTheirs } from "../../parts/edit/Theirs.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { Failure } from "../../parts/Feedback.tsx"
 import { AreaField, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { backOf, changeOf, type Draft, draftOf, fullName, newOf, schemaOf, type Skill } from "./words.ts"
+import { Submit } from "../../parts/edit/Submit.tsx"
 
 const touched = ["GET /api/skills"] as const
 
@@ -45,12 +45,7 @@ export const Edit = ({ onClose, skill }: { readonly skill: Skill | null; readonl
         <AreaField label="JSON Schema of the input" rows={3} value={draft.input} onChange={(input) => put({ input })} hint="{} takes everything" wrong={noSchema(draft.input)} />
         <AreaField label="JSON Schema of the output" rows={3} value={draft.output} onChange={(output) => put({ output })} wrong={noSchema(draft.output)} />
       </div>
-      <Theirs clashes={theirs.clashes} />
-      {error === null ? null : <Failure what={skill === null ? "The skill was not installed" : "The skill was not changed"} error={error} />}
-      <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-primary" disabled={!isReady || add.isPending || save.isPending || theirs.isBusy}>{skill === null ? "Install it" : theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
-      </div>
+      <Submit failed={skill === null ? "The skill was not installed" : "The skill was not changed"} of={[add, save]} theirs={theirs} isOff={!isReady} onClose={onClose}>{skill === null ? "Install it" : "Save"}</Submit>
     </Dialog>
   )
 }

@@ -8,7 +8,7 @@ import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Pager, Table } from "../../parts/Table.tsx"
+import { Head, Pager, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { Outcome } from "./Run.tsx"
 import { type Execution, fullName, type Skill, states } from "./words.ts"
@@ -39,7 +39,7 @@ export const Executions = ({ onTurn, page, skills }: { readonly skills: Readonly
                 <div className="panel-head"><div className="filters"><SelectField label="In the name of" value={key} choices={[{ value: "", word: "Any key" }, ...keys.map(({ id, name }) => ({ value: id, word: name }))]} onChange={choose} /></div></div>
                 {data.length === 0 ? <Empty icon="search" title="Nothing ran in its name" /> : (
                   <Table label="Executions" isStale={read.isPlaceholderData}>
-                    <thead><tr><th scope="col">Skill</th><th scope="col">State</th><th scope="col">In the name of</th><th scope="col" className="end">Took</th><th scope="col">Begun</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+                    <Head of={["Skill", "State", "In the name of", ">Took", "Begun", ""]} />
                     <tbody>
                       {data.map((execution) => (
                         <tr key={execution.id}>

@@ -10,8 +10,9 @@ import { Failure, Loaded } from "../../parts/Feedback.tsx"
 import { AreaField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
+import { Submit } from "../../parts/edit/Submit.tsx"
 
 type Skill = Answer<"GET /api/agent-skills">["skills"][number]
 
@@ -37,11 +38,7 @@ const Edit = ({ onClose, page }: { readonly page: Skill | null; readonly onClose
         <TextField label="Temperature" type="number" value={draft.temperature} onChange={(temperature) => put({ temperature })} placeholder="the model's" wrong={wrong("temperature")} />
       </div>
       <AreaField label="Text" rows={12} value={draft.prompt} onChange={(prompt) => put({ prompt })} hint="Markdown: what the agent reads" wrong={wrong("prompt")} />
-      {error === null ? null : <Failure what="The page was not stored" error={error} />}
-      <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-primary" disabled={add.isPending || save.isPending || draft.name === "" || draft.description === "" || draft.prompt === ""}>Save</button>
-      </div>
+      <Submit failed="The page was not stored" of={[add, save]} isOff={draft.name === "" || draft.description === "" || draft.prompt === ""} onClose={onClose} />
     </Dialog>
   )
 }
@@ -50,7 +47,7 @@ type Open = { readonly what: "edit" | "remove"; readonly page: Skill | null } | 
 
 const List = ({ label, onOpen, pages }: { readonly label: string; readonly pages: ReadonlyArray<Skill>; readonly onOpen: (open: Open) => void }) => (
   <Table label={label}>
-    <thead><tr><th scope="col">Page</th><th scope="col">Of</th><th scope="col">Changed</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+    <Head of={["Page", "Of", "Changed", ""]} />
     <tbody>
       {pages.map((page) => (
         <tr key={page.id}>
@@ -85,7 +82,7 @@ export const Pages = ({ search }: { readonly search: string }) => {
         What an agent should know of this gateway, as SKILL.md files. Pages of the gateway's own are made when they are read; stored ones stay as they are.
         {coverage.data === undefined ? null : ` ${coverage.data.api.have + coverage.data.cli.have} of ${coverage.data.api.total + coverage.data.cli.total} are stored.`}
       </p>
-      {make.error === null ? null : <div className="panel-body"><Failure what="The pages were not stored" error={make.error} /></div>}
+      <Failure what="The pages were not stored" error={make.error} inPanel />
       <Loaded read={read} what="The pages">
         {({ skills }) => {
           const found = skills.filter(({ area, description, name }) => `${name} ${area ?? ""} ${description}`.toLowerCase().includes(wanted))
@@ -100,7 +97,7 @@ export const Pages = ({ search }: { readonly search: string }) => {
       </Loaded>
       {open?.what === "edit" ? <Edit page={open.page} onClose={close} /> : null}
       {open?.what === "remove" && open.page !== null ? (
-        <Confirm title={`Remove ${open.page.name}?`} confirm="Remove the page" pending={remove.isPending} onClose={close} onConfirm={() => remove.mutate({ params: { id: open.page?.id ?? "" } })} error={remove.error === null ? undefined : <Failure what="The page was not removed" error={remove.error} />}>
+        <Confirm title={`Remove ${open.page.name}?`} confirm="Remove the page" pending={remove.isPending} onClose={close} onConfirm={() => remove.mutate({ params: { id: open.page?.id ?? "" } })} failed="The page was not removed" error={remove.error}>
           <p>Agents that read it keep what they have.</p>
         </Confirm>
       ) : null}

@@ -35,7 +35,7 @@ export const Run = ({ onClose, skill }: { readonly skill: Skill; readonly onClos
         <TextField label="Session" value={session} onChange={setSession} hint="Empty: none" wrong={wrongWith(run.error, "sessionId")} />
       </div>
       <AreaField label="Input, JSON" value={input} onChange={setInput} wrong={value === undefined ? "This is no JSON" : wrongWith(run.error, "input")} />
-      {run.error === null ? null : <Failure what="It did not run" error={run.error} />}
+      <Failure what="It did not run" error={run.error} />
       {run.data === undefined || run.error !== null ? null : <Outcome execution={run.data.execution} />}
       <div className="dialog-foot">
         <button type="button" className="button" onClick={onClose}>Close</button>

@@ -10,7 +10,7 @@ import { Empty, Failure, isSettled, Loaded, Skeleton } from "../../parts/Feedbac
 import { Switch, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
-import { pageOf, pageText, Table } from "../../parts/Table.tsx"
+import { Head, pageOf, pageText, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { Edit } from "./Edit.tsx"
 import { Executions } from "./Executions.tsx"
@@ -58,7 +58,7 @@ const Skills = () => {
       {!isSettled(read, keys) ? <Skeleton rows={8} /> : (
         <>
           <Panel title="Installed" actions={<span className="small muted number">{count(skills.filter(isOn).length)} of {count(skills.length)} on</span>}>
-            {change.error === null ? null : <div className="panel-body"><Failure what="The skill was not switched" error={change.error} /></div>}
+            <Failure what="The skill was not switched" error={change.error} inPanel />
             <Loaded read={read} what="The skills">
               {() => skills.length === 0 ? <Empty icon="skills" title="No skill yet" action={add}>Nothing runs until <code>GATEWAY_SKILLS</code> is <code>on</code> for the node.</Empty> : (() => {
                 const shown = skills.filter((skill) => `${fullName(skill)} ${skill.description} ${skill.tags.join(" ")}`.toLowerCase().includes(wanted))
@@ -67,7 +67,7 @@ const Skills = () => {
                     <div className="panel-head"><div className="filters"><TextField className="field-wide" label="Find" type="search" value={search} placeholder="Name, description, tag" onChange={(value) => set({ search: value })} /></div></div>
                     {shown.length === 0 ? <Empty icon="search" title="No skill fits" action={<button type="button" className="button" onClick={() => set({ search: "" })}>Show all</button>} /> : (
                       <Table label="Skills">
-                        <thead><tr><th scope="col">Skill</th><th scope="col">Runs for</th><th scope="col">Tags</th><th scope="col">Changed</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+                        <Head of={["Skill", "Runs for", "Tags", "Changed", ""]} />
                         <tbody>
                           {shown.map((skill) => {
                             const name = fullName(skill)
@@ -103,7 +103,7 @@ const Skills = () => {
       {open?.what === "edit" ? <Edit skill={open.skill} onClose={close} /> : null}
       {open?.what === "run" ? <Run skill={open.skill} onClose={close} /> : null}
       {open?.what === "remove" ? (
-        <Confirm title={`Remove ${fullName(open.skill)}?`} confirm="Remove the skill" pending={remove.isPending} onClose={close} onConfirm={() => remove.mutate({ params: { id: open.skill.id } })} error={remove.error === null ? undefined : <Failure what="The skill was not removed" error={remove.error} />}>
+        <Confirm title={`Remove ${fullName(open.skill)}?`} confirm="Remove the skill" pending={remove.isPending} onClose={close} onConfirm={() => remove.mutate({ params: { id: open.skill.id } })} failed="The skill was not removed" error={remove.error}>
           <p>It runs no more; what ran stays.</p>
         </Confirm>
       ) : null}

@@ -10,8 +10,9 @@ import { Failure } from "../../parts/Feedback.tsx"
 import { TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
 
 type State = Answer<"GET /api/sync/cloud">
 
@@ -31,21 +32,15 @@ const Begin = ({ status }: { readonly status: State }) => {
     onSettled: () => queryClient.invalidateQueries()
   })
   return (
-    <form
-      className="panel-body"
-      onSubmit={(event) => {
-        event.preventDefault()
-        enable.mutate()
-      }}
-    >
+    <Form onSubmit={() => enable.mutate()}>
       <p className="muted wrap">What the other gateway declares becomes read-only here, and goes when it is declared no more. Who governs it decides where new connections lead: follow only gateways of your own.</p>
       <div className="grid-fields">
         <TextField label="Address of the other gateway" value={url} onChange={setUrl} placeholder="https://first.example.com" wrong={wrongWith(enable.error, "cloudUrl")} />
         <TextField label="Its sync token" type="password" value={token} onChange={setToken} hint={status.hasToken ? "Empty keeps the stored one" : "Made on the other gateway; kept sealed here"} wrong={wrongWith(enable.error, "token")} />
       </div>
-      {enable.error === null ? null : <Failure what="This gateway does not follow the other one" error={enable.error} />}
+      <Failure what="This gateway does not follow the other one" error={enable.error} />
       <div className="row"><button type="submit" className="button button-primary" disabled={enable.isPending || url.trim() === "" || token === "" && !status.hasToken}>{enable.isPending ? "Taking its bundle" : "Follow it"}</button></div>
-    </form>
+    </Form>
   )
 }
 
@@ -66,7 +61,7 @@ export const Follow = ({ status }: { readonly status: State }) => {
         </div>
       )}
     >
-      {sync.error === null || isEnding ? null : <div className="panel-body"><Failure what="The bundle was not taken; nothing changed" error={sync.error} /></div>}
+      <Failure inPanel what="The bundle was not taken; nothing changed" error={isEnding ? null : sync.error} />
       {enabled ? (
         <div className="panel-body">
           <dl className="pairs">
@@ -86,12 +81,12 @@ export const Follow = ({ status }: { readonly status: State }) => {
       )}
       {refused.length === 0 ? null : (
         <Table label="Entries that could not be taken">
-          <thead><tr><th scope="col">Not taken</th><th scope="col">Name</th><th scope="col">Why</th></tr></thead>
+          <Head of={["Not taken", "Name", "Why"]} />
           <tbody>{refused.map(({ kind, message, name }) => <tr key={`${kind} ${name}`}><td>{kind}</td><td className="cut" title={name}>{name}</td><td><div className="wrap">{message}</div></td></tr>)}</tbody>
         </Table>
       )}
       {isEnding ? (
-        <Confirm title="Follow no longer?" confirm="Follow no longer" pending={sync.isPending} onClose={() => setEnding(false)} onConfirm={() => sync.mutate({ body: { action: "disable" } })} error={sync.error === null ? undefined : <Failure what="This gateway still follows the other one" error={sync.error} />}>
+        <Confirm title="Follow no longer?" confirm="Follow no longer" pending={sync.isPending} onClose={() => setEnding(false)} onConfirm={() => sync.mutate({ body: { action: "disable" } })} failed="This gateway still follows the other one" error={sync.error}>
           <p>Records stay, and may be changed here again. The token is forgotten.</p>
         </Confirm>
       ) : null}

@@ -4,12 +4,13 @@ import type { Answer } from "../../api/contract.ts"
 import { useChange } from "../../api/query.ts"
 import { CodeBlock } from "../../parts/Copy.tsx"
 import { Confirm, Dialog } from "../../parts/Dialog.tsx"
-import { Empty, Failure } from "../../parts/Feedback.tsx"
+import { Empty } from "../../parts/Feedback.tsx"
 import { TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
+import { Submit } from "../../parts/edit/Submit.tsx"
 
 type Token = Answer<"GET /api/sync/tokens">["tokens"][number]
 
@@ -29,8 +30,7 @@ const Make = ({ onClose }: { readonly onClose: () => void }) => {
   return (
     <Dialog title="Make a sync token" onClose={onClose} onSubmit={() => make.mutate({ body: { name: name.trim() } })}>
       <TextField label="Name" value={name} onChange={setName} required autoFocus hint="The gateway that will follow this one" wrong={wrongWith(make.error, "name")} />
-      {make.error === null ? null : <Failure what="No token was made" error={make.error} />}
-      <div className="dialog-foot"><button type="submit" className="button button-primary" disabled={make.isPending || name.trim() === ""}>Make the token</button></div>
+      <Submit failed="No token was made" of={make} isOff={name.trim() === ""}>Make the token</Submit>
     </Dialog>
   )
 }
@@ -43,7 +43,7 @@ export const Tokens = ({ list }: { readonly list: ReadonlyArray<Token> }) => {
     <Panel title="Who may follow this gateway" actions={<button type="button" className="button button-small" onClick={() => setMaking(true)}>Make a sync token</button>}>
       {list.length === 0 ? <Empty icon="refresh" title="No sync token">Another gateway reads what this one declares with a token of its own, and nothing else.</Empty> : (
         <Table label="Sync tokens">
-          <thead><tr><th scope="col">Name</th><th scope="col">State</th><th scope="col">Made</th><th scope="col">Used</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+          <Head of={["Name", "State", "Made", "Used", ""]} />
           <tbody>
             {list.map((token) => (
               <tr key={token.id}>
@@ -57,7 +57,7 @@ export const Tokens = ({ list }: { readonly list: ReadonlyArray<Token> }) => {
       )}
       {isMaking ? <Make onClose={() => setMaking(false)} /> : null}
       {revoked === null ? null : (
-        <Confirm title={`Revoke ${revoked.name}?`} confirm="Revoke the token" pending={revoke.isPending} onClose={() => setRevoked(null)} onConfirm={() => revoke.mutate({ params: { id: revoked.id } })} error={revoke.error === null ? undefined : <Failure what="The token was not revoked" error={revoke.error} />}>
+        <Confirm title={`Revoke ${revoked.name}?`} confirm="Revoke the token" pending={revoke.isPending} onClose={() => setRevoked(null)} onConfirm={() => revoke.mutate({ params: { id: revoked.id } })} failed="The token was not revoked" error={revoke.error}>
           <p>The gateway that uses it is refused at once. What it took already stays there.</p>
         </Confirm>
       )}

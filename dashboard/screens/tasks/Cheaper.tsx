@@ -4,12 +4,13 @@ import type { Body } from "../../api/contract.ts"
 import { useChange } from "../../api/query.ts"
 import { Changes } from "../../parts/edit/Changes.tsx"
 import { Lines } from "../../parts/edit/Lines.tsx"
-import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
+import { useTheirs } from "../../parts/edit/Theirs.tsx"
 import { useDraft } from "../../parts/edit/useDraft.ts"
-import { Failure } from "../../parts/Feedback.tsx"
 import { AreaField, Check, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { type Background, backgroundChangeOf, backgroundDifferences, type BackgroundDraft, backgroundDraftOf, backOf } from "./words.ts"
+import { Submit } from "../../parts/edit/Submit.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
 
 const path = "/api/settings/background-degradation"
 
@@ -25,25 +26,14 @@ export const Cheaper = ({ list, stored }: { readonly stored: Background; readonl
   const theirs = useTheirs(async () => ({ ...(await call(`GET ${path}`)) }), { ...stored })
   return (
     <Panel title="Requests in the background">
-      <form
-        className="panel-body"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void theirs.save({ ...change }, () => save.mutate({ body: change }))
-        }}
-      >
+      <Form onSubmit={() => void theirs.save({ ...change }, () => save.mutate({ body: change }))}>
         <p className="muted">Agents ask for titles, suggestions and summaries of their own. They are asked before task routing is.</p>
         <Check checked={draft.enabled} onChange={(enabled) => put({ enabled })}>They go to cheaper models</Check>
         <Lines label="Which model is replaced by which" one="model" lines={draft.map} onLines={(map) => put({ map })} columns={[{ word: "Asked for", placeholder: "anthropic/claude-*", list }, { word: "Cheaper", list }]} wrong={wrongWith(save.error, "degradationMap")} />
         <AreaField label="Further phrases by which they are found" rows={3} value={draft.patterns} onChange={(patterns) => put({ patterns })} hint="One in a line, 3 to 200 characters" wrong={wrongWith(save.error, "detectionPatterns")} />
         {isSame ? null : <Changes list={backgroundDifferences(change, stored)} />}
-        <Theirs clashes={theirs.clashes} />
-        {save.error === null ? null : <Failure what="Nothing was changed" error={save.error} />}
-        <div className="row">
-          <button type="submit" className="button button-primary" disabled={isSame || save.isPending || theirs.isBusy} aria-label={theirs.clashes.length > 0 ? undefined : "Save the cheaper models"}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
-          <button type="button" className="button" disabled={isSame} onClick={() => setDraft(backgroundDraftOf(stored))} aria-label="Discard the change of the cheaper models">Discard</button>
-        </div>
-      </form>
+        <Submit failed="Nothing was changed" of={save} theirs={theirs} isSame={isSame} onDiscard={() => setDraft(backgroundDraftOf(stored))} name="the cheaper models" />
+      </Form>
     </Panel>
   )
 }

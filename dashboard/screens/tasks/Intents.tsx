@@ -4,10 +4,11 @@ import type { Answer, Body } from "../../api/contract.ts"
 import { useChange } from "../../api/query.ts"
 import { Changes } from "../../parts/edit/Changes.tsx"
 import { useDraft } from "../../parts/edit/useDraft.ts"
-import { Failure } from "../../parts/Feedback.tsx"
 import { Check, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { backOf } from "./words.ts"
+import { Submit } from "../../parts/edit/Submit.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
 
 type Stored = Answer<"GET /api/settings">
 type Change = Body<"PATCH /api/settings">
@@ -40,25 +41,15 @@ export const Intents = ({ stored }: { readonly stored: Stored }) => {
   })
   return (
     <Panel title="Intents">
-      <form
-        className="panel-body"
-        onSubmit={(event) => {
-          event.preventDefault()
-          save.mutate({ body: change })
-        }}
-      >
+      <Form onSubmit={() => save.mutate({ body: change })}>
         <Check checked={draft.on} onChange={(on) => setDraft({ ...draft, on })}>Requests for auto go to auto/coding, auto/reasoning or auto/cheap by their intent</Check>
         <div className="grid-fields">
           <TextField label="Words of a simple question at most" type="number" value={draft.most} onChange={(most) => setDraft({ ...draft, most })} wrong={wrongWith(save.error, "intentSimpleMaxWords")} />
           {lists.map(({ name, word }, at) => <TextField key={name} label={word} value={draft.words[at] ?? ""} hint="With commas between them" onChange={(text) => setDraft({ ...draft, words: draft.words.map((one, index) => index === at ? text : one) })} wrong={wrongWith(save.error, name)} />)}
         </div>
         {changed.length === 0 ? null : <Changes list={changed.map(([what, after]) => ({ what, before: shown(stored[what]), after: shown(after) }))} />}
-        {save.error === null ? null : <Failure what="Nothing was changed" error={save.error} />}
-        <div className="row">
-          <button type="submit" className="button button-primary" disabled={changed.length === 0 || draft.most === "" || save.isPending} aria-label="Save the intents">Save</button>
-          <button type="button" className="button" disabled={changed.length === 0} onClick={() => setDraft(draftOf(stored))} aria-label="Discard the change of the intents">Discard</button>
-        </div>
-      </form>
+        <Submit failed="Nothing was changed" of={save} isSame={changed.length === 0} isOff={draft.most === ""} onDiscard={() => setDraft(draftOf(stored))} name="the intents" />
+      </Form>
     </Panel>
   )
 }

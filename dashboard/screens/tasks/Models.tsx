@@ -3,12 +3,13 @@ import { call } from "../../api/call.ts"
 import { useChange } from "../../api/query.ts"
 import type { Body } from "../../api/contract.ts"
 import { Changes } from "../../parts/edit/Changes.tsx"
-import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
+import { useTheirs } from "../../parts/edit/Theirs.tsx"
 import { useDraft } from "../../parts/edit/useDraft.ts"
-import { Failure } from "../../parts/Feedback.tsx"
 import { Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { backOf, type Routing, routingChangeOf, routingDifferences, type RoutingDraft, routingDraftOf, tasks, whom } from "./words.ts"
+import { Submit } from "../../parts/edit/Submit.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
 
 const path = "/api/settings/task-routing"
 
@@ -27,14 +28,10 @@ export const Models = ({ list, stored }: { readonly stored: Routing; readonly li
   }, { ...stored, ...stored.taskModelMap })
   return (
     <Panel title="Models of tasks">
-      <form
-        className="panel-body"
-        onSubmit={(event) => {
-          event.preventDefault()
-          const { taskModelMap, ...rest } = change
-          void theirs.save({ ...rest, ...taskModelMap }, () => save.mutate({ body: change }))
-        }}
-      >
+      <Form onSubmit={() => {
+        const { taskModelMap, ...rest } = change
+        void theirs.save({ ...rest, ...taskModelMap }, () => save.mutate({ body: change }))
+      }}>
         <Check checked={draft.enabled} onChange={(enabled) => put({ enabled })}>Conversations go to the model of their task</Check>
         <Check checked={draft.detectionEnabled} onChange={(detectionEnabled) => put({ detectionEnabled })}>A task is found by what a conversation says; else the client must name it</Check>
         <SelectField label="Of requests for" value={draft.appliesTo} choices={whom} onChange={(value) => put({ appliesTo: whom.find((one) => one.value === value)?.value ?? "automatic" })} />
@@ -45,13 +42,8 @@ export const Models = ({ list, stored }: { readonly stored: Routing; readonly li
         </div>
         <p className="small muted">A model, an alias or a combo. Empty: the model that was asked for. Fallbacks are those of what is named here.</p>
         {isSame ? null : <Changes list={routingDifferences(change, stored)} />}
-        <Theirs clashes={theirs.clashes} />
-        {save.error === null ? null : <Failure what="Task routing was not changed" error={save.error} />}
-        <div className="row">
-          <button type="submit" className="button button-primary" disabled={isSame || save.isPending || theirs.isBusy} aria-label={theirs.clashes.length > 0 ? undefined : "Save the models of tasks"}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
-          <button type="button" className="button" disabled={isSame} onClick={() => setDraft(routingDraftOf(stored))} aria-label="Discard the change of the models of tasks">Discard</button>
-        </div>
-      </form>
+        <Submit failed="Task routing was not changed" of={save} theirs={theirs} isSame={isSame} onDiscard={() => setDraft(routingDraftOf(stored))} name="the models of tasks" />
+      </Form>
     </Panel>
   )
 }

@@ -5,13 +5,14 @@ import { count, counted } from "../../format/numbers.ts"
 import { Failure, isSettled, Loaded, Skeleton } from "../../parts/Feedback.tsx"
 import { AreaField } from "../../parts/Field.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { ModelNames } from "../models/ModelNames.tsx"
 import { Cheaper } from "./Cheaper.tsx"
 import { Intents } from "./Intents.tsx"
 import { Models } from "./Models.tsx"
 import { type Background, type Routing, tasks, taskWord } from "./words.ts"
+import { Form } from "../../parts/edit/Form.tsx"
 
 const EVERY_MS = 10_000
 
@@ -22,20 +23,14 @@ const Try = () => {
   const found = detect.data !== undefined && "taskType" in detect.data ? detect.data : null
   return (
     <Panel title="Which task is it?">
-      <form
-        className="panel-body"
-        onSubmit={(event) => {
-          event.preventDefault()
-          go()
-        }}
-      >
+      <Form onSubmit={() => go()}>
         <AreaField label="What a person writes" rows={3} value={text} onChange={setText} hint="Nothing is sent to a provider or counted" />
         <div className="row"><button type="submit" className="button" disabled={detect.isPending || text === ""}>Find out</button></div>
-        {detect.error === null ? null : <Failure what="It could not be found out" error={detect.error} />}
+        <Failure what="It could not be found out" error={detect.error} />
         {found === null || detect.error !== null ? null : (
           <p role="status" className="wrap"><strong>{taskWord(found.taskType)}</strong>, found by {found.source}. Intent: {found.intent}. {found.model === null ? "No model is named for it." : <>It would go to <code>{found.model}</code> once task routing is on.</>}{found.background === null ? "" : ` A request in the background: ${found.background}.`}</p>
         )}
-      </form>
+      </Form>
     </Panel>
   )
 }
@@ -53,9 +48,9 @@ const Counts = ({ background, routing }: { readonly routing: Routing; readonly b
   const error = tasksReset.error ?? backgroundReset.error
   return (
     <Panel title="What this node counted" actions={<button type="button" className="button button-small" disabled={tasksReset.isPending || backgroundReset.isPending} onClick={reset}>Begin again</button>}>
-      {error === null ? null : <div className="panel-body"><Failure what="The counts were not begun again" error={error} /></div>}
+      <Failure what="The counts were not begun again" error={error} inPanel />
       <Table label="Counts by task">
-        <thead><tr><th scope="col">Task</th><th scope="col" className="end">Found</th><th scope="col" className="end">Sent to its model</th><th scope="col" className="end">Model could not serve</th></tr></thead>
+        <Head of={["Task", ">Found", ">Sent to its model", ">Model could not serve"]} />
         <tbody>{tasks.map(({ name, word }) => <tr key={name}><td>{word}</td><td className="end">{count(byTask[name].detected)}</td><td className="end">{count(byTask[name].routed)}</td><td className="end">{count(byTask[name].unavailable)}</td></tr>)}</tbody>
       </Table>
       <div className="panel-body"><p className="small muted wrap">In the background: {counted(detected, "request", "requests")}, {count(redirected)} sent to a cheaper model, {count(unavailable)} whose model could not serve{reasons.length === 0 ? "" : `; by ${reasons.join(", ")}`}. Since <Ago at={since} />.</p></div>

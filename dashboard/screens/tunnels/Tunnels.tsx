@@ -39,7 +39,7 @@ const Machine = () => {
         <div className="stack-tight">
           <p><Status tone={loggedIn ? "ok" : "warn"} word={loggedIn ? "Signed in" : daemonRunning ? "Not signed in" : "No tailscaled answers"} /> <span className="small muted wrap">{[ownDaemon ? "the gateway's own daemon" : null, backendState, reason].filter((part) => part !== null).join("; ")}</span></p>
           {address === null ? null : <p><a href={address} target="_blank" rel="noreferrer noopener" className="wrap">{address}</a></p>}
-          {error === null ? null : <Failure what="It was not done" error={error} />}
+          <Failure what="It was not done" error={error} />
           <div className="row">
             {daemonRunning ? null : <button type="button" className="button button-small" disabled={start.isPending} onClick={() => start.mutate({})}>Run a tailscaled</button>}
             {daemonRunning && !loggedIn ? <button type="button" className="button button-small" disabled={signIn.isPending} onClick={() => signIn.mutate({})}>Sign the machine in</button> : null}
@@ -58,7 +58,7 @@ const Tunnel = ({ of: { about, kind, word }, stand }: { readonly of: Of; readonl
   const set = (on: boolean): void => act.mutate({ params: { kind }, body: { action: on ? "enable" : "disable" } })
   const state = stateOf(stand)
   const { apiUrl, enabled, failures, installed, lastError, nextTryAt, phase, since, supported, targetUrl } = stand
-  const failure = act.error === null ? undefined : <Failure what={`${word} was not changed`} error={act.error} />
+  const failed = `${word} was not changed`
   return (
     <Panel title={word} actions={<span className="row"><Status tone={act.isPending ? "info" : state.tone} word={act.isPending ? "Under way" : state.word} /><Switch label={`${word} is open`} checked={enabled} disabled={act.isPending || !supported || !installed && !enabled} onChange={(on) => on ? setAsks(true) : set(false)} /></span>}>
       <div className="panel-body">
@@ -68,10 +68,10 @@ const Tunnel = ({ of: { about, kind, word }, stand }: { readonly of: Of; readonl
         {lastError === null || phase === "running" ? null : <p className="wrap">{lastError}</p>}
         {!enabled || since === null ? null : <p className="small muted">since <Ago at={since} />{failures === 0 ? null : `, ${failures} failures in a row`}{nextTryAt === null ? null : <>, tried again in <Countdown until={nextTryAt} /></>}; leads to {targetUrl}</p>}
         {kind === "tailscale" && installed && supported ? <Machine /> : null}
-        {asks ? null : failure}
+        <Failure what={failed} error={asks ? null : act.error} />
       </div>
       {asks ? (
-        <Confirm title={`Open ${word} to the internet?`} confirm="Open it" pending={act.isPending} onClose={() => setAsks(false)} onConfirm={() => set(true)} error={failure}>
+        <Confirm title={`Open ${word} to the internet?`} confirm="Open it" pending={act.isPending} onClose={() => setAsks(false)} onConfirm={() => set(true)} failed={failed} error={act.error}>
           <p>Everybody who knows the address reaches this gateway, and its sign-in. Keys and the password guard it. It is opened again after a restart.</p>
         </Confirm>
       ) : null}

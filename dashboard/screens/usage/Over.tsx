@@ -8,7 +8,7 @@ import { Bars } from "../../parts/Bars.tsx"
 import { SelectField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { save } from "../../parts/Copy.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 
 export type Trend = Answer<"GET /api/usage/trend">
 type Slice = Trend["total"]
@@ -66,7 +66,7 @@ export const Over = ({ metric, onMetric, onUnit, trend }: { readonly trend: Tren
       <details>
         <summary className="panel-body">As a table</summary>
         <Table label={`${label}, all figures`}>
-          <thead><tr><th scope="col">From</th><th scope="col" className="end">Attempts</th><th scope="col" className="end">Tokens</th><th scope="col" className="end">Cost</th><th scope="col" className="end">Errors</th><th scope="col" className="end">First token p50</th><th scope="col" className="end">Whole p50 / p95 / p99</th></tr></thead>
+          <Head of={["From", ">Attempts", ">Tokens", ">Cost", ">Errors", ">First token p50", ">Whole p50 / p95 / p99"]} />
           <tbody>
             {buckets.map((slice) => (
               <tr key={slice.start}>

@@ -4,7 +4,7 @@ import { duration } from "../../format/numbers.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Head, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import type { Webhook } from "./Form.tsx"
 
@@ -18,11 +18,11 @@ export const Deliveries = ({ onClose, webhook }: { readonly webhook: Webhook; re
       <p className="muted wrap">The newest 50 to {webhook.url}. Sent again, an event keeps its id: receivers can tell that they know it.</p>
       {webhook.enabled ? null : <p className="small">The webhook is off: switch it on to send a delivery again.</p>}
       {replay.data === undefined ? null : <p className="small" role="status">{replay.data.delivered ? `It arrived: ${replay.data.status}` : `It did not arrive: ${replay.data.error ?? replay.data.status}`}</p>}
-      {replay.error === null ? null : <Failure what="It was not sent again" error={replay.error} />}
+      <Failure what="It was not sent again" error={replay.error} />
       <Loaded read={read} what="The deliveries">
         {({ deliveries }) => deliveries.length === 0 ? <Empty icon="webhooks" title="Nothing was sent yet" /> : (
           <Table label="Deliveries">
-            <thead><tr><th scope="col">When</th><th scope="col">Event</th><th scope="col">Outcome</th><th scope="col" className="end">Took</th><th scope="col">Sent</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+            <Head of={["When", "Event", "Outcome", ">Took", "Sent", ""]} />
             <tbody>
               {deliveries.map((delivery) => (
                 <tr key={delivery.id}>

@@ -5,10 +5,10 @@ import { call } from "../../api/call.ts"
 import type { Answer } from "../../api/contract.ts"
 import { useChange } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { Failure } from "../../parts/Feedback.tsx"
 import { Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
+import { useTheirs } from "../../parts/edit/Theirs.tsx"
+import { Submit } from "../../parts/edit/Submit.tsx"
 
 export type Webhook = Answer<"GET /api/webhooks">["webhooks"][number]
 
@@ -94,12 +94,7 @@ export const Form = ({ onClose, onMade, webhook }: { readonly webhook: Webhook |
           </Check>
         ))}
       </fieldset>
-      <Theirs clashes={theirs.clashes} />
-      {error === null ? null : <Failure what={webhook === null ? "The webhook was not stored" : "The webhook was not changed"} error={error} />}
-      <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-primary" disabled={add.isPending || update.isPending || theirs.isBusy || url === "" || chosen.size === 0 || webhook !== null && Object.keys(body).length === 0}>{webhook === null ? "Add the webhook" : theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
-      </div>
+      <Submit failed={webhook === null ? "The webhook was not stored" : "The webhook was not changed"} of={[add, update]} theirs={theirs} isOff={url === "" || chosen.size === 0 || webhook !== null && Object.keys(body).length === 0} onClose={onClose}>{webhook === null ? "Add the webhook" : "Save"}</Submit>
     </Dialog>
   )
 }

@@ -5,7 +5,7 @@ import { useChange, useRead } from "../../api/query.ts"
 import { count } from "../../format/numbers.ts"
 import { CodeBlock } from "../../parts/Copy.tsx"
 import { Confirm, Dialog } from "../../parts/Dialog.tsx"
-import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
+import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { Switch } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
@@ -93,7 +93,7 @@ const Webhooks = () => {
       ) : null}
       {open?.what === "deliveries" ? <Deliveries webhook={open.webhook} onClose={close} /> : null}
       {open?.what === "delete" ? (
-        <Confirm title="Delete the webhook?" confirm="Delete the webhook" pending={remove.isPending} onClose={close} onConfirm={() => remove.mutate({ params: { id: open.webhook.id } })} error={remove.error === null ? undefined : <Failure what="The webhook was not deleted" error={remove.error} />}>
+        <Confirm title="Delete the webhook?" confirm="Delete the webhook" pending={remove.isPending} onClose={close} onConfirm={() => remove.mutate({ params: { id: open.webhook.id } })} failed="The webhook was not deleted" error={remove.error}>
           <p>What waits for {open.webhook.url} and its deliveries are deleted, too.</p>
         </Confirm>
       ) : null}

@@ -13,6 +13,7 @@ import { Outcome } from "../play/Outcome.tsx"
 import { useStream } from "../play/useStream.ts"
 import { VendorForm } from "../providers/Add.tsx"
 import { clients, type ClientName } from "./clients.ts"
+import { Form } from "../../parts/edit/Form.tsx"
 
 const Step = ({ children, done, number, title }: { readonly number: number; readonly title: string; readonly done: boolean; readonly children: ReactNode }) => (
   <li className={`panel step${done ? " step-done" : ""}`}>
@@ -53,18 +54,12 @@ const ClientKey = ({ model, onDone }: { readonly model: string; readonly onDone:
   const make = useChange("POST /api/keys", ["GET /api/keys"], onDone)
   if (make.data === undefined) {
     return (
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          make.mutate({ body: { name } })
-        }}
-      >
+      <Form className="stack" onSubmit={() => make.mutate({ body: { name } })}>
         <p className="muted">Your programs send it instead of the vendor’s key. You can bound it by models, money and time under <Link to="/keys">Keys &amp; budgets</Link>.</p>
         <TextField label="Name of the key" value={name} onChange={setName} required />
-        {make.error === null ? null : <Failure what="No key was made" error={make.error} />}
+        <Failure what="No key was made" error={make.error} />
         <div className="row"><button type="submit" className="button button-primary" disabled={make.isPending || name === ""}>Make the key</button></div>
-      </form>
+      </Form>
     )
   }
   return (

@@ -6,11 +6,11 @@ import { isoOf } from "../../format/bytes.ts"
 import { count, counted, tokens } from "../../format/numbers.ts"
 import { Copy } from "../../parts/Copy.tsx"
 import { Confirm, Dialog } from "../../parts/Dialog.tsx"
-import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
+import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status, type Tone } from "../../parts/Status.tsx"
-import { Pager, Table } from "../../parts/Table.tsx"
+import { Head, Pager, Table } from "../../parts/Table.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
 import { contentOf } from "./content.ts"
 import { lineErrors } from "./lineErrors.ts"
@@ -54,7 +54,7 @@ const LineErrors = ({ fileId }: { readonly fileId: string }) => {
     <Loaded read={read} what="The errors of lines">
       {(text) => (
         <Table label="Errors of lines">
-          <thead><tr><th scope="col">Line's id</th><th scope="col">Code</th><th scope="col">What went wrong</th></tr></thead>
+          <Head of={["Line's id", "Code", "What went wrong"]} />
           <tbody>{lineErrors(text).map((row, index) => <tr key={`${row.id} ${index}`}><td className="cut" title={row.id}>{row.id}</td><td className="nowrap">{row.code}</td><td className="wrap">{row.message}</td></tr>)}</tbody>
         </Table>
       )}
@@ -87,7 +87,7 @@ const One = ({ id, onClose }: { readonly id: string; readonly onClose: () => voi
             </ul>
             {batch.errors === null || batch.errors.data.length === 0 ? null : (
               <Table label="What is wrong with the file">
-                <thead><tr><th scope="col" className="end">Line</th><th scope="col">Code</th><th scope="col">What is wrong</th></tr></thead>
+                <Head of={[">Line", "Code", "What is wrong"]} />
                 <tbody>{batch.errors.data.map((error, index) => <tr key={`${error.line ?? 0} ${index}`}><td className="end">{error.line ?? "–"}</td><td className="nowrap">{error.code}</td><td className="wrap">{error.message}</td></tr>)}</tbody>
               </Table>
             )}
@@ -144,7 +144,7 @@ export const Batches = ({ onNew }: { readonly onNew: () => void }) => {
         {({ data, has_more, last_id }) => data.length === 0 && turned.length === 0 ? <Empty icon="work" title="No batch yet" action={<button type="button" className="button" onClick={onNew}>Start one</button>}>Upload a file of requests below, then run it.</Empty> : (
           <>
             <Table label="Batches" isStale={read.isPlaceholderData}>
-              <thead><tr><th scope="col">Batch</th><th scope="col">State</th><th scope="col">Progress</th><th scope="col">Endpoint</th><th scope="col">Begun</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+              <Head of={["Batch", "State", "Progress", "Endpoint", "Begun", ""]} />
               <tbody>{data.map((batch) => <Row key={batch.id} batch={batch} onLook={() => setOpen(batch.id)} />)}</tbody>
             </Table>
             <Pager label="batches" page={turned.length} hasOlder={has_more} onTurn={(page) => turn(page, last_id)} />
@@ -155,7 +155,7 @@ export const Batches = ({ onNew }: { readonly onNew: () => void }) => {
       {clearing ? (
         <Confirm
           title="Delete the completed batches?" confirm="Delete them" pending={clear.isPending} onClose={() => setClearing(false)} onConfirm={() => clear.mutate({})}
-          error={clear.error === null ? undefined : <Failure what="The batches were not deleted" error={clear.error} />}
+          failed="The batches were not deleted" error={clear.error}
         >
           <p>Completed batches of all keys and their files are gone for good: requests, answers and errors.</p>
         </Confirm>

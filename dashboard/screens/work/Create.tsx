@@ -4,8 +4,8 @@ import type { Answer } from "../../api/contract.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { count } from "../../format/numbers.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { Failure } from "../../parts/Feedback.tsx"
 import { SelectField, TextField } from "../../parts/Field.tsx"
+import { Submit } from "../../parts/edit/Submit.tsx"
 
 /** As the gateway lists them for the lines of a batch. */
 const endpoints = ["/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/completions", "/v1/embeddings", "/v1/moderations", "/v1/images/generations"]
@@ -29,11 +29,7 @@ export const Create = ({ fileId, onClose }: { readonly fileId: string; readonly 
       <SelectField label="Endpoint" value={endpoint} choices={endpoints.map((value) => ({ value, word: value }))} onChange={setEndpoint} hint="Each line names it as its url" />
       <TextField label="Note" value={note} onChange={setNote} hint="Kept with the batch" />
       <p className="muted small">It has 24 hours, and runs as you: without the limits of a key.</p>
-      {add.error === null ? null : <Failure what="The batch was not accepted" error={add.error} />}
-      <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-primary" disabled={add.isPending || id === ""}>Start the batch</button>
-      </div>
+      <Submit failed="The batch was not accepted" of={add} isOff={id === ""} onClose={onClose}>Start the batch</Submit>
     </Dialog>
   )
 }

@@ -101,7 +101,7 @@ const Drop = () => {
         />
       </div>
       <p className="small muted wrap" role="status">{sending === null ? "At most 512 MB a file." : `Sending ${sending} …`}</p>
-      {error === null ? null : <Failure what="The file was not stored" error={error} />}
+      <Failure what="The file was not stored" error={error} />
     </div>
   )
 }
@@ -131,10 +131,7 @@ export const Files = ({ onRun }: { readonly onRun: (fileId: string) => void }) =
                 <span className="muted small number">{count(shown.length)} of {count(data.length)}{has_more ? ", the newest" : ""}</span>
               </div>
               {shown.length === 0 ? <Empty icon="search" title="No file fits" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : (
-                <Rows
-                  label="Files" columns={7} rows={shown}
-                  head={<><th scope="col">Name</th><th scope="col">Id</th><th scope="col">Purpose</th><th scope="col" className="end">Size</th><th scope="col">Stored</th><th scope="col">Kept for</th><th scope="col"><span className="hidden-text">Actions</span></th></>}
-                >
+                <Rows label="Files" rows={shown} head={["Name", "Id", "Purpose", ">Size", "Stored", "Kept for", ""]}>
                   {(file, index) => (
                     <tr key={file.id} aria-rowindex={index + 2}>
                       <td className="cut" title={file.filename}>{file.filename}</td><td><Copy value={file.id} /></td><td>{file.purpose}</td><td className="end" title={`${count(file.bytes)} bytes`}>{bytes(file.bytes)}</td>
@@ -160,7 +157,7 @@ export const Files = ({ onRun }: { readonly onRun: (fileId: string) => void }) =
       {deleting === null ? null : (
         <Confirm
           title={`Delete ${deleting.filename}?`} confirm="Delete the file" pending={remove.isPending} onClose={() => setDeleting(null)} onConfirm={() => remove.mutate({ params: { id: deleting.id } })}
-          error={remove.error === null ? undefined : <Failure what="The file was not deleted" error={remove.error} />}
+          failed="The file was not deleted" error={remove.error}
         >
           <p>Its {bytes(deleting.bytes)} are gone for good. A batch that still reads it fails.</p>
         </Confirm>

@@ -3,11 +3,12 @@ import { useState } from "react"
 import { call } from "../../api/call.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { Changes } from "../../parts/edit/Changes.tsx"
-import { Failure } from "../../parts/Feedback.tsx"
 import { AreaField, Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
+import { useTheirs } from "../../parts/edit/Theirs.tsx"
 import { changeOf, differencesOf, type Draft, draftOf, engines, inverseOf, intensities, languages, modeOf, modes, plainEngines, roles, rtkIntensities, type Settings, type Step } from "./draft.ts"
+import { Submit } from "../../parts/edit/Submit.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
 
 const choicesOf = (list: ReadonlyArray<string>) => list.map((value) => ({ value, word: value }))
 const toggled = <A,>(list: ReadonlyArray<A>, one: A, on: boolean): ReadonlyArray<A> => on ? [...list.filter((each) => each !== one), one] : list.filter((each) => each !== one)
@@ -131,7 +132,7 @@ const Rtk = ({ draft: { rtk }, put, wrong }: Part) => {
 }
 
 /** The draft is the caller's, so that the preview can use it before it is saved. */
-export const Form = ({ draft, onDraft, stored }: { readonly stored: Settings; readonly draft: Draft; readonly onDraft: (draft: Draft) => void }) => {
+export const Fields = ({ draft, onDraft, stored }: { readonly stored: Settings; readonly draft: Draft; readonly onDraft: (draft: Draft) => void }) => {
   const put = (part: Partial<Draft>): void => onDraft({ ...draft, ...part })
   const save = useChange("PUT /api/settings/compression", ["GET /api/settings/compression"], (answer) => onDraft(draftOf(answer)), {
     said: "How prompts are made shorter is changed.",
@@ -143,14 +144,10 @@ export const Form = ({ draft, onDraft, stored }: { readonly stored: Settings; re
   const part: Part = { draft, put, wrong: (field) => wrongWith(save.error, field) }
   return (
     <Panel title="How">
-      <form
-        className="panel-body"
-        onSubmit={(event) => {
-          event.preventDefault()
-          // What is changed member by member is compared as a whole.
-          void theirs.save(Object.fromEntries(Object.keys(change).map((name) => [name, { ...stored, ...change }[name as keyof Settings]])), () => save.mutate({ body: change }))
-        }}
-      >
+      <Form onSubmit={() => {
+        // What is changed member by member is compared as a whole.
+        void theirs.save(Object.fromEntries(Object.keys(change).map((name) => [name, { ...stored, ...change }[name as keyof Settings]])), () => save.mutate({ body: change }))
+      }}>
         <Check checked={draft.enabled} onChange={(enabled) => put({ enabled })}>Prompts are made shorter; off, they pass byte for byte</Check>
         <div className="grid-fields">
           <SelectField label="Mode" value={draft.defaultMode} choices={modes} onChange={(value) => put({ defaultMode: modeOf(value) })} hint="Where no header, combo or length says otherwise" />
@@ -163,13 +160,8 @@ export const Form = ({ draft, onDraft, stored }: { readonly stored: Settings; re
         <Caveman {...part} />
         <Rtk {...part} />
         {list.length === 0 ? null : <Changes list={list} />}
-        <Theirs clashes={theirs.clashes} />
-        {save.error === null ? null : <Failure what="Nothing was changed" error={save.error} />}
-        <div className="row">
-          <button type="submit" className="button button-primary" disabled={save.isPending || theirs.isBusy || list.length === 0}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
-          <button type="button" className="button" disabled={list.length === 0} onClick={() => onDraft(draftOf(stored))}>Discard</button>
-        </div>
-      </form>
+        <Submit failed="Nothing was changed" of={save} theirs={theirs} isSame={list.length === 0} onDiscard={() => onDraft(draftOf(stored))} />
+      </Form>
     </Panel>
   )
 }
