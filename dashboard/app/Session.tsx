@@ -7,9 +7,10 @@ import { Dialog } from "../parts/Dialog.tsx"
 import { Failure, Skeleton } from "../parts/Feedback.tsx"
 import { TextField } from "../parts/Field.tsx"
 import { useNow } from "../parts/now.ts"
+import { Form } from "../parts/edit/Form.tsx"
+import { Button } from "../parts/Button.tsx"
 import { Brand } from "./Brand.tsx"
 import { basePath, urlOf } from "./place.ts"
-import { Form } from "../parts/edit/Form.tsx"
 
 const LEAST_PASSWORD = 8
 const RETRY_MS = 3_000
@@ -60,7 +61,7 @@ const PasswordForm = ({ children, onDone }: { readonly children?: ReactNode; rea
           <p className="wrong" id="password-wrong" role="alert">{locked > 0 ? `Too many attempts. Try again in ${locked} s.` : signIn.error.message}</p>
         )}
       </div>
-      <button type="submit" className="button button-primary" disabled={signIn.isPending || locked > 0}>Sign in</button>
+      <Button type="submit" kind="primary" disabled={signIn.isPending || locked > 0}>Sign in</Button>
       {children}
     </Form>
   )
@@ -115,7 +116,7 @@ const FirstPassword = () => {
         <p className="muted">This gateway has no management password yet. Whoever knows it may read and change everything here.</p>
         <TextField label="New password" type="password" value={password} onChange={setPassword} required autoFocus hint={`At least ${LEAST_PASSWORD} characters. A sentence is easier to keep than a riddle.`} />
         <Failure what="The password was not set" error={error} />
-        <button type="submit" className="button button-primary" disabled={password.length < LEAST_PASSWORD || set.isPending || signIn.isPending}>Set the password</button>
+        <Button type="submit" kind="primary" disabled={password.length < LEAST_PASSWORD || set.isPending || signIn.isPending}>Set the password</Button>
       </Form>
     </main>
   )

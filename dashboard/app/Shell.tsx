@@ -10,6 +10,7 @@ import { Skeleton } from "../parts/Feedback.tsx"
 import { Icon, type IconName } from "../parts/Icon.tsx"
 import { Notes } from "../parts/Notes.tsx"
 import { Status } from "../parts/Status.tsx"
+import { Button } from "../parts/Button.tsx"
 import { Brand } from "./Brand.tsx"
 import { areas, nameOf, onPhones, type Screen } from "./screens.ts"
 import { type Theme, useTheme } from "./theme.ts"
@@ -114,9 +115,9 @@ export const Shell = () => {
       <div className="shell">
         <nav className="rail" aria-label="Screens" ref={rail}>
           <Brand />
-          <button type="button" className="button button-small" onClick={() => setOverlay("palette")}>
+          <Button kind="small" onClick={() => setOverlay("palette")}>
             <Icon name="search" size={16} /><span className="word">Go to<span className="hidden-text"> a screen or find a request</span></span><kbd className="word" aria-hidden="true">Ctrl K</kbd>
-          </button>
+          </Button>
           {areas.map(({ screens, word }) => screens.every(isHidden) ? null : (
             <div key={word} className="rail-group">
               <p>{word}</p>
@@ -129,19 +130,19 @@ export const Shell = () => {
           ))}
           <div className="rail-foot">
             <HealthDot health={health} />
-            <button type="button" className="button button-quiet button-small" onClick={nextTheme} title={`Theme: ${theme}`}>
+            <Button kind="small quiet" onClick={nextTheme} title={`Theme: ${theme}`}>
               <Icon name={themeIcons[theme]} size={16} /><span className="word">Theme: {theme}</span>
-            </button>
-            <button type="button" className="button button-quiet button-small" onClick={toggleZone} title={`Times in ${zone}`}>
+            </Button>
+            <Button kind="small quiet" onClick={toggleZone} title={`Times in ${zone}`}>
               <Icon name="now" size={16} /><span className="word">{zone}</span>
-            </button>
-            <button type="button" className="button button-quiet button-small" onClick={() => setOverlay("help")} title="Keys">
+            </Button>
+            <Button kind="small quiet" onClick={() => setOverlay("help")} title="Keys">
               <Icon name="help" size={16} /><span className="word">Keys</span>
-            </button>
+            </Button>
             {method === "session" ? (
-              <button type="button" className="button button-quiet button-small" onClick={() => signOut.mutate({})} title="Sign out">
+              <Button kind="small quiet" onClick={() => signOut.mutate({})} title="Sign out">
                 <Icon name="signOut" size={16} /><span className="word">Sign out</span>
-              </button>
+              </Button>
             ) : null}
           </div>
         </nav>

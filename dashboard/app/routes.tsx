@@ -2,6 +2,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Link, parseSearchWith, stringifySearchWith } from "@tanstack/react-router"
 import { Page } from "../parts/Page.tsx"
 import { Failure } from "../parts/Feedback.tsx"
+import { Button } from "../parts/Button.tsx"
 import { basePath } from "./place.ts"
 import { Shell } from "./Shell.tsx"
 
@@ -22,7 +23,7 @@ const root = createRootRoute({
   component: Shell,
   notFoundComponent: NotFound,
   errorComponent: ({ error, reset }) => (
-    <Page title="This screen broke" lead="The gateway may have been updated since this page was loaded." actions={<button type="button" className="button" onClick={() => window.location.reload()}>Load the page again</button>}>
+    <Page title="This screen broke" lead="The gateway may have been updated since this page was loaded." actions={<Button onClick={() => window.location.reload()}>Load the page again</Button>}>
       <Failure what="The screen could not be drawn" error={error instanceof Error ? error : new Error(String(error))} retry={reset} />
     </Page>
   )

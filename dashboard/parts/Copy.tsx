@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useState } from "react"
 import { Icon } from "./Icon.tsx"
+import { Button } from "./Button.tsx"
 
 const SAID_MS = 1_600
 
@@ -52,14 +53,14 @@ export const CodeBlock = ({ label, text }: { readonly text: string; readonly lab
   return (
     <div className="code well">
       <pre tabIndex={0} aria-label={label}>{text}</pre>
-      <button type="button" className="button button-small" onClick={run} aria-label={`Copy ${label}`}><Icon name={said === null ? "copy" : "check"} size={15} />{said ?? "Copy"}</button>
+      <Button kind="small" onClick={run} aria-label={`Copy ${label}`}><Icon name={said === null ? "copy" : "check"} size={15} />{said ?? "Copy"}</Button>
     </div>
   )
 }
 
 export const CopyButton = ({ children, value }: { readonly value: string; readonly children: ReactNode }) => {
   const { run, said } = useCopy(value)
-  return <button type="button" className="button" onClick={run}><Icon name="copy" size={16} />{said ?? children}</button>
+  return <Button onClick={run}><Icon name="copy" size={16} />{said ?? children}</Button>
 }
 
 /** Hands a text to the browser as a file. */

@@ -1,9 +1,11 @@
 /** A modal window over the browser's own `<dialog>`: it keeps the focus, Esc closes it, the focus returns to where it was. */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react"
+import { CodeBlock } from "./Copy.tsx"
 import { Failure } from "./Feedback.tsx"
 import { TextField } from "./Field.tsx"
 import { Form } from "./edit/Form.tsx"
 import { Icon } from "./Icon.tsx"
+import { Button } from "./Button.tsx"
 
 interface Props {
   readonly title: string
@@ -33,7 +35,7 @@ export const Dialog = ({ children, onClose, onSubmit, stays = false, title, wide
     <>
       <div className="dialog-head">
         <h2 id={id}>{title}</h2>
-        {stays ? null : <button type="button" className="button button-quiet button-icon button-small" aria-label="Close" onClick={onClose}><Icon name="close" /></button>}
+        {stays ? null : <Button kind="small quiet icon" aria-label="Close" onClick={onClose}><Icon name="close" /></Button>}
       </div>
       {children}
     </>
@@ -54,6 +56,23 @@ export const Dialog = ({ children, onClose, onSubmit, stays = false, title, wide
     </dialog>
   )
 }
+
+/** A value that is shown this once; nothing keeps it after the window is closed. `label`: what it is. */
+export const Once = ({ children, label, lead = "It is shown this once: the gateway keeps only its hash. Copy it before you close this window.", onClose, title, value }: {
+  readonly title: string
+  readonly label: string
+  readonly value: string
+  readonly lead?: string
+  readonly children?: ReactNode
+  readonly onClose: () => void
+}) => (
+  <Dialog title={title} wide={children !== undefined} stays onClose={onClose}>
+    <p>{lead}</p>
+    <CodeBlock label={label} text={value} />
+    {children}
+    <div className="dialog-foot"><Button kind="primary" onClick={onClose}>I have copied it</Button></div>
+  </Dialog>
+)
 
 /** Asks before something is lost for good. */
 export const Confirm = ({ children, confirm, error, failed, isBlocked = false, onClose, onConfirm, pending, title, typed }: {
@@ -78,8 +97,8 @@ export const Confirm = ({ children, confirm, error, failed, isBlocked = false, o
       {typed === undefined ? null : <TextField label={`Type “${typed}” to go on`} value={text} onChange={setText} />}
       <Failure what={failed} error={error} />
       <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-danger" disabled={pending || isBlocked || typed !== undefined && text !== typed}>{confirm}</button>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" kind="danger" disabled={pending || isBlocked || typed !== undefined && text !== typed}>{confirm}</Button>
       </div>
     </Dialog>
   )

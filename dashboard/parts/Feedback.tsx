@@ -6,6 +6,7 @@ import { Icon, type IconName } from "./Icon.tsx"
 import { Copy } from "./Copy.tsx"
 import { useNow } from "./now.ts"
 import { Ago } from "./Time.tsx"
+import { Button } from "./Button.tsx"
 
 export const Empty = ({ action, children, icon, title }: { readonly icon: IconName; readonly title: string; readonly children?: ReactNode; readonly action?: ReactNode }) => (
   <div className="empty">
@@ -66,8 +67,8 @@ export const Failure = ({ error, inPanel = false, retry, what }: { readonly erro
       {/* The seconds are read out on demand: a live region would say each. */}
       {problem === null || problem.retryAt === null ? null : <div aria-live="off"><Wait until={problem.retryAt} /></div>}
       <div className="row">
-        {retry === undefined ? null : <button type="button" className="button button-small" onClick={retry}>Try again</button>}
-        {problem?.code === "unreadable" ? <button type="button" className="button button-small" onClick={() => window.location.reload()}>Load the page again</button> : null}
+        {retry === undefined ? null : <Button kind="small" onClick={retry}>Try again</Button>}
+        {problem?.code === "unreadable" ? <Button kind="small" onClick={() => window.location.reload()}>Load the page again</Button> : null}
         {problem === null || problem.requestId === null ? null : <span className="small">Code <code>{problem.code}</code>, request <Copy value={problem.requestId} /></span>}
       </div>
     </div>

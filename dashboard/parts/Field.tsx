@@ -61,22 +61,30 @@ export const AreaField = ({ onChange, onKeyDown, rows = 4, value, ...common }: C
   )
 }
 
-export interface Choice {
-  readonly value: string
+export interface Choice<V extends string = string> {
+  readonly value: V
   readonly word: string
 }
 
-export const SelectField = ({ choices, disabled, onChange, value, ...common }: Common & {
+/** Records by their names. */
+export const choicesOf = (list: ReadonlyArray<{ readonly id: string; readonly name: string }>): ReadonlyArray<Choice> => list.map(({ id, name }) => ({ value: id, word: name }))
+
+/** A choice without a word of its own is shown as it is. */
+export const SelectField = <V extends string>({ choices, disabled, onChange, value, ...common }: Common & {
   readonly value: string
-  readonly choices: ReadonlyArray<Choice>
+  readonly choices: ReadonlyArray<Choice<V> | V>
   readonly disabled?: boolean
-  readonly onChange: (value: string) => void
+  readonly onChange: (value: V) => void
 }) => {
   const id = useId()
+  const all = choices.map((choice) => typeof choice === "string" ? { value: choice, word: choice } : choice)
   return (
     <Frame id={id} {...common}>
-      <select id={id} className="select" value={value} disabled={disabled} aria-describedby={described(id, common.hint, common.wrong)} onChange={(event) => onChange(event.currentTarget.value)}>
-        {choices.map((choice) => <option key={choice.value} value={choice.value}>{choice.word}</option>)}
+      <select id={id} className="select" value={value} disabled={disabled} aria-describedby={described(id, common.hint, common.wrong)} onChange={(event) => {
+        const chosen = all[event.currentTarget.selectedIndex]
+        if (chosen !== undefined) onChange(chosen.value)
+      }}>
+        {all.map((choice) => <option key={choice.value} value={choice.value}>{choice.word}</option>)}
       </select>
     </Frame>
   )

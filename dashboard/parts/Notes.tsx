@@ -3,6 +3,7 @@ import { useState, useSyncExternalStore } from "react"
 import { current, forget, type Note, subscribe, tell } from "../api/notes.ts"
 import { queryClient } from "../api/query.ts"
 import { Icon } from "./Icon.tsx"
+import { Button } from "./Button.tsx"
 
 const Row = ({ note }: { readonly note: Note }) => {
   const [isBusy, setBusy] = useState(false)
@@ -20,8 +21,8 @@ const Row = ({ note }: { readonly note: Note }) => {
   return (
     <li className={note.isBad ? "note note-bad" : "note"}>
       <p className="wrap">{note.text}{note.receipt === null ? null : <span className="small muted number"> {note.receipt}</span>}</p>
-      {note.undo === null ? null : <button type="button" className="button button-small" disabled={isBusy} onClick={undo}>Undo</button>}
-      <button type="button" className="button button-small button-quiet button-icon" aria-label="Close the note" onClick={() => forget(note.id)}><Icon name="close" size={16} /></button>
+      {note.undo === null ? null : <Button kind="small" disabled={isBusy} onClick={undo}>Undo</Button>}
+      <Button kind="small quiet icon" aria-label="Close the note" onClick={() => forget(note.id)}><Icon name="close" size={16} /></Button>
     </li>
   )
 }

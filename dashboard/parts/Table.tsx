@@ -1,4 +1,5 @@
 import { type ReactNode, useLayoutEffect, useRef } from "react"
+import { Button } from "./Button.tsx"
 
 /** Words over columns: `>` begins that of a column of numbers, an empty one stands over buttons. */
 export type Columns = ReadonlyArray<string>
@@ -48,9 +49,9 @@ export const Pager = ({ hasOlder, label, onTurn, page }: {
   readonly onTurn: (page: number) => void
 }) => page === 0 && !hasOlder ? null : (
   <div className="panel-head" role="group" aria-label={`Pages of ${label}`}>
-    <button type="button" className="button button-small" disabled={page === 0} onClick={() => onTurn(page - 1)}>Newer</button>
+    <Button kind="small" disabled={page === 0} onClick={() => onTurn(page - 1)}>Newer</Button>
     <span className="small muted">Page {page + 1}</span>
-    <button type="button" className="button button-small" disabled={!hasOlder} onClick={() => onTurn(page + 1)}>Older</button>
+    <Button kind="small" disabled={!hasOlder} onClick={() => onTurn(page + 1)}>Older</Button>
   </div>
 )
 

@@ -1,6 +1,7 @@
 /** Lines of short fields: each is changed in place, taken away, and a new one is added at the end. */
 import { Icon } from "../Icon.tsx"
 import type { Choice } from "../Field.tsx"
+import { Button } from "../Button.tsx"
 
 export interface Column {
   readonly word: string
@@ -41,13 +42,13 @@ export const Lines = ({ columns, label, lines, one, onLines, wrong }: {
                       : <select className="select" aria-label={`${word}, ${one} ${row + 1}`} value={line[at] ?? ""} onChange={(event) => put(row, at, event.currentTarget.value)}>{choices.map(({ value, word: choice }) => <option key={value} value={value}>{choice}</option>)}</select>}
                   </td>
                 ))}
-                <td className="actions"><button type="button" className="button button-small button-quiet button-icon" onClick={() => onLines(lines.filter((_, index) => index !== row))} aria-label={`Take away ${one} ${row + 1}`} title="Take away"><Icon name="close" size={16} /></button></td>
+                <td className="actions"><Button kind="small quiet icon" onClick={() => onLines(lines.filter((_, index) => index !== row))} aria-label={`Take away ${one} ${row + 1}`} title="Take away"><Icon name="close" size={16} /></Button></td>
               </tr>
             ))}
           </tbody>
         </table>
       )}
-      <div className="row"><button type="button" className="button button-small" onClick={() => onLines([...lines, columns.map(({ choices }) => choices?.[0]?.value ?? "")])}>Add a {one}</button></div>
+      <div className="row"><Button kind="small" onClick={() => onLines([...lines, columns.map(({ choices }) => choices?.[0]?.value ?? "")])}>Add a {one}</Button></div>
       {wrong === undefined ? null : <p className="wrong">{wrong}</p>}
     </fieldset>
   )

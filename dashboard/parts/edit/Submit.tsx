@@ -2,6 +2,7 @@
 import type { ReactNode } from "react"
 import { Failure } from "../Feedback.tsx"
 import { type Clash, Theirs } from "./Theirs.tsx"
+import { Button } from "../Button.tsx"
 
 interface Sent {
   readonly error: Error | null
@@ -44,10 +45,10 @@ export const Submit = ({ around, children = "Save", extra, failed, isOff = false
       {theirs === undefined ? null : <Theirs clashes={theirs.clashes} />}
       <Failure what={failed} error={all.find(({ error }) => error !== null)?.error} />
       <div className={onDiscard === undefined ? "dialog-foot" : "row"}>
-        {onClose === undefined ? null : <button type="button" className="button" onClick={onClose}>Cancel</button>}
+        {onClose === undefined ? null : <Button onClick={onClose}>Cancel</Button>}
         {extra}
         {around === undefined ? button : around(button)}
-        {onDiscard === undefined ? null : <button type="button" className="button" disabled={isSame} onClick={onDiscard} aria-label={name === undefined ? undefined : `Discard the change of ${name}`}>Discard</button>}
+        {onDiscard === undefined ? null : <Button disabled={isSame} onClick={onDiscard} aria-label={name === undefined ? undefined : `Discard the change of ${name}`}>Discard</Button>}
       </div>
     </>
   )

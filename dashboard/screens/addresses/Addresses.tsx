@@ -13,8 +13,9 @@ import { Page, Panel } from "../../parts/Page.tsx"
 import { Rows } from "../../parts/Rows.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Countdown } from "../../parts/Time.tsx"
-import { Locks } from "./Locks.tsx"
 import { Form } from "../../parts/edit/Form.tsx"
+import { Button } from "../../parts/Button.tsx"
+import { Locks } from "./Locks.tsx"
 
 const EVERY_MS = 10_000
 const PATH = "PUT /api/settings/ip-filter"
@@ -65,7 +66,7 @@ const List = ({ filter, name, search }: { readonly filter: Filter; readonly name
       <Form className="panel-head" onSubmit={() => insert.mutate({ body: { [add]: entry.trim() } as Change })}>
         <div className="row">
           <TextField label={name === "blacklist" ? "Address to refuse" : "Address to serve"} value={entry} onChange={setEntry} placeholder="203.0.113.0/24" hint="An address, a range, or a pattern such as 10.1.*" wrong={wrongWith(insert.error, add)} />
-          <button type="submit" className="button" disabled={insert.isPending || entry.trim() === ""}>{name === "blacklist" ? "Refuse it" : "Serve it"}</button>
+          <Button type="submit" disabled={insert.isPending || entry.trim() === ""}>{name === "blacklist" ? "Refuse it" : "Serve it"}</Button>
         </div>
       </Form>
       <Failure inPanel what="The list was not changed" error={insert.error ?? take.error} />
@@ -74,7 +75,7 @@ const List = ({ filter, name, search }: { readonly filter: Filter; readonly name
           {(each, index) => (
             <tr key={each} aria-rowindex={index + 2}>
               <td><code>{each}</code></td>
-              <td className="actions"><button type="button" className="button button-small" disabled={take.isPending} onClick={() => take.mutate({ body: { [remove]: each } as Change })} aria-label={`Remove ${each}`}>Remove</button></td>
+              <td className="actions"><Button kind="small" disabled={take.isPending} onClick={() => take.mutate({ body: { [remove]: each } as Change })} aria-label={`Remove ${each}`}>Remove</Button></td>
             </tr>
           )}
         </Rows>
@@ -97,8 +98,8 @@ const Ban = ({ onClose }: { readonly onClose: () => void }) => {
       <TextField label="Reason" value={reason} onChange={setReason} hint="For people; at most 200 characters" wrong={wrongWith(ban.error, "tempBan.reason")} />
       <Failure what="Nobody was banned" error={ban.error} />
       <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-danger" disabled={ban.isPending || ip.trim() === ""}>Ban it</button>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" kind="danger" disabled={ban.isPending || ip.trim() === ""}>Ban it</Button>
       </div>
     </Dialog>
   )
@@ -109,7 +110,7 @@ const Bans = ({ filter: { enabled, tempBans }, search }: { readonly filter: Filt
   const end = useChange(PATH, ["GET /api/settings/ip-filter"], undefined, { said: "The ban is over." })
   const shown = tempBans.filter(({ ip, reason }) => `${ip} ${reason}`.includes(search))
   return (
-    <Panel title="Banned for a time" actions={<button type="button" className="button button-small" onClick={() => setBanning(true)}>Ban an address</button>}>
+    <Panel title="Banned for a time" actions={<Button kind="small" onClick={() => setBanning(true)}>Ban an address</Button>}>
       <Failure what="The ban was not ended" error={end.error} inPanel />
       {enabled || tempBans.length === 0 ? null : <p className="panel-head muted">The filter is off: they are served.</p>}
       {tempBans.length === 0 ? <Empty icon="addresses" title="Nobody is banned" /> : shown.length === 0 ? <Empty icon="search" title="No ban fits" /> : (
@@ -117,7 +118,7 @@ const Bans = ({ filter: { enabled, tempBans }, search }: { readonly filter: Filt
           {({ ip, reason, until }, index) => (
             <tr key={ip} aria-rowindex={index + 2}>
               <td><code>{ip}</code></td><td className="cut" title={reason}>{reason === "" ? "–" : reason}</td><td><Countdown until={until} /></td>
-              <td className="actions"><button type="button" className="button button-small" disabled={end.isPending} onClick={() => end.mutate({ body: { removeBan: ip } })} aria-label={`End the ban of ${ip}`}>End</button></td>
+              <td className="actions"><Button kind="small" disabled={end.isPending} onClick={() => end.mutate({ body: { removeBan: ip } })} aria-label={`End the ban of ${ip}`}>End</Button></td>
             </tr>
           )}
         </Rows>

@@ -8,6 +8,7 @@ import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Rows } from "../../parts/Rows.tsx"
 import { Countdown } from "../../parts/Time.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 const EVERY_MS = 10_000
 
@@ -27,7 +28,7 @@ export const Locks = () => {
               return (
                 <tr key={`${lock.kind} ${lock.identifier}`} aria-rowindex={index + 2}>
                   <td className="cut" title={lock.identifier}>{name}</td><td>{lock.kind === "key" ? "The key is banned" : "Wrong passwords"}</td><td>{lock.lockedUntil === null ? "when it is let in" : <Countdown until={lock.lockedUntil} />}</td>
-                  <td className="actions"><button type="button" className="button button-small" onClick={() => setAsked(lock)} aria-label={`Let ${name} in`}>Let in</button></td>
+                  <td className="actions"><Button kind="small" onClick={() => setAsked(lock)} aria-label={`Let ${name} in`}>Let in</Button></td>
                 </tr>
               )
             }}

@@ -9,13 +9,14 @@ import { count } from "../../format/numbers.ts"
 import { Copy } from "../../parts/Copy.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
-import { AreaField, SelectField, Switch, TextField } from "../../parts/Field.tsx"
+import { AreaField, choicesOf, SelectField, Switch, TextField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status, type Tone } from "../../parts/Status.tsx"
 import { Pager, pageOf, pageText, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { exact } from "../../format/time.ts"
 import { Submit } from "../../parts/edit/Submit.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 const EVERY_MS = 2_000
 const ON_A_PAGE = 100
@@ -65,7 +66,7 @@ const Give = ({ onClose, onGiven, skills }: { readonly skills: Answer<"GET /api/
   })
   return (
     <Dialog title="Give it a task" onClose={onClose} onSubmit={() => run.mutate()}>
-      <SelectField label="Skill" value={skill} choices={skills.map(({ id, name }) => ({ value: id, word: name }))} onChange={setSkill} hint={skills.find(({ id }) => id === skill)?.description} />
+      <SelectField label="Skill" value={skill} choices={choicesOf(skills)} onChange={setSkill} hint={skills.find(({ id }) => id === skill)?.description} />
       {skill === "smart-routing" ? <TextField label="Model or combo" value={model} onChange={setModel} required /> : null}
       <AreaField label="Message" value={words} onChange={setWords} />
       <Submit failed="The task was not completed" of={run} isOff={words.trim() === ""}>{run.isPending ? "It works" : "Give the task"}</Submit>
@@ -115,8 +116,8 @@ const Tasks = ({ onLook }: { readonly onLook: (id: string) => void }) => {
                     <td className="cut" title={task.input}>{task.input}</td><td>{task.skill}</td><td><Status {...states[task.state]} /></td><td><Ago at={task.createdAt} /></td>
                     <td className="actions">
                       <div className="row">
-                        <button type="button" className="button button-small" onClick={() => onLook(task.id)} aria-label={`Open the task ${task.input.slice(0, 60)}`}>Open</button>
-                        {isOpen(task) ? <button type="button" className="button button-small button-danger" disabled={cancel.isPending} onClick={() => cancel.mutate({ params: { id: task.id } })} aria-label={`Cancel the task ${task.input.slice(0, 60)}`}>Cancel</button> : null}
+                        <Button kind="small" onClick={() => onLook(task.id)} aria-label={`Open the task ${task.input.slice(0, 60)}`}>Open</Button>
+                        {isOpen(task) ? <Button kind="small danger" disabled={cancel.isPending} onClick={() => cancel.mutate({ params: { id: task.id } })} aria-label={`Cancel the task ${task.input.slice(0, 60)}`}>Cancel</Button> : null}
                       </div>
                     </td>
                   </tr>
@@ -139,7 +140,7 @@ export const A2a = () => {
     said: "The setting is changed.", undo: (_, { body }) => () => call("PATCH /api/settings", { body: { a2aEnabled: body?.a2aEnabled !== true } })
   })
   return (
-    <Panel title="Agent-to-agent server" actions={<button type="button" className="button button-small" disabled={status.data?.enabled !== true} onClick={() => setGiving(true)}>Give it a task</button>}>
+    <Panel title="Agent-to-agent server" actions={<Button kind="small" disabled={status.data?.enabled !== true} onClick={() => setGiving(true)}>Give it a task</Button>}>
       <Loaded read={status} what="The state of the agent-to-agent server">
         {({ agent, enabled, skills, tasks }) => (
           <>

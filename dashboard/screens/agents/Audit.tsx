@@ -4,6 +4,7 @@ import { Problem } from "../../api/call.ts"
 import { useEveryKey } from "../../api/everyKey.ts"
 import { useRead } from "../../api/query.ts"
 import { count, duration } from "../../format/numbers.ts"
+import { filled } from "../../format/members.ts"
 import { Copy } from "../../parts/Copy.tsx"
 import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, TextField } from "../../parts/Field.tsx"
@@ -12,6 +13,7 @@ import { Rows } from "../../parts/Rows.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Pager, pageOf, pageText } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 const EVERY_MS = 5_000
 const ON_A_PAGE = 500
@@ -26,7 +28,7 @@ export const Audit = () => {
   const keys = useEveryKey()
   const stats = useRead("GET /api/mcp/audit/stats", {}, { everyMs: EVERY_MS })
   const read = useRead("GET /api/mcp/audit", { query: { limit: ON_A_PAGE, offset: page * ON_A_PAGE, ...(tool === "" ? {} : { tool }), ...(state === "" ? {} : { success: state }) } }, { everyMs: EVERY_MS })
-  const set = (change: { readonly tool?: string; readonly state?: string; readonly page?: string }): void => void navigate({ search: Object.fromEntries(Object.entries({ ...place, page: "", ...change }).filter(([, value]) => value !== "")), replace: true })
+  const set = (change: { readonly tool?: string; readonly state?: string; readonly page?: string }): void => void navigate({ search: filled({ ...place, page: "", ...change }), replace: true })
   const nameOf = (id: string | null): string => id === null ? "an operator" : keys.data?.find((key) => key.id === id)?.name ?? id
   if (read.error instanceof Problem && read.error.code === "LOCAL_ONLY") return null
   return (
@@ -42,7 +44,7 @@ export const Audit = () => {
       </div>
       <Loaded read={read} what="The calls of tools">
         {({ entries, total }) => entries.length === 0 ? (
-          <Empty icon="agents" title={tool === "" && state === "" && page === 0 ? "No tool was called yet" : "No call fits"} action={tool === "" && state === "" && page === 0 ? undefined : <button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} />
+          <Empty icon="agents" title={tool === "" && state === "" && page === 0 ? "No tool was called yet" : "No call fits"} action={tool === "" && state === "" && page === 0 ? undefined : <Button onClick={() => void navigate({ search: {} })}>Show all</Button>} />
         ) : (
           <>
             <Rows label="Calls of tools" rows={entries} head={["When", "Tool", "Caller", "Outcome", ">Took", "Hash of the arguments"]}>

@@ -14,6 +14,7 @@ import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { callTool, type CallResult, draftOf, listTools } from "./mcp.ts"
 
 const EVERY_MS = 5_000
@@ -42,7 +43,7 @@ const State = ({ status }: { readonly status: McpStatus }) => {
         </div>
         <div className="grid-fields">
           <SelectField
-            label="Transport" value={status.transport} disabled={save.isPending} choices={transports} onChange={(value) => save.mutate({ body: { mcpTransport: transports.find((each) => each.value === value)?.value ?? "stdio" } })}
+            label="Transport" value={status.transport} disabled={save.isPending} choices={transports} onChange={(mcpTransport) => save.mutate({ body: { mcpTransport } })}
             hint="Clients reach it over this one alone"
           />
         </div>
@@ -98,7 +99,7 @@ const CallTool = ({ onClose, tool }: { readonly tool: Tool; readonly onClose: ()
           <pre className="well well-scroll" tabIndex={0} aria-label="What the tool says">{run.data.text}</pre>
         </section>
       )}
-      <div className="dialog-foot"><button type="submit" className="button button-primary" disabled={run.isPending}>{run.isPending ? "Calling" : "Call the tool"}</button></div>
+      <div className="dialog-foot"><Button type="submit" kind="primary" disabled={run.isPending}>{run.isPending ? "Calling" : "Call the tool"}</Button></div>
     </Dialog>
   )
 }
@@ -126,7 +127,7 @@ export const Mcp = () => {
                     <div className="filters"><TextField className="field-wide" label="Find a tool" type="search" value={search} placeholder="Name, words or scope" onChange={setSearch} /></div>
                     <span className="muted small number">{shown.length} of {found.total}</span>
                   </div>
-                  {shown.length === 0 ? <Empty icon="search" title="No tool fits" action={<button type="button" className="button" onClick={() => setSearch("")}>Show all</button>} /> : (
+                  {shown.length === 0 ? <Empty icon="search" title="No tool fits" action={<Button onClick={() => setSearch("")}>Show all</Button>} /> : (
                     <Table label="Tools">
                       <Head of={["Tool", "Scopes", "Audited", ""]} />
                       <tbody>
@@ -135,7 +136,7 @@ export const Mcp = () => {
                             <td><strong className="mono wrap">{tool.name}</strong><p className="small muted wrap">{tool.description}</p></td>
                             <td className="wrap">{tool.scopes.map((scope) => <span key={scope} className="tag">{scope}</span>)}</td>
                             <td>{tool.auditLevel}</td>
-                            <td className="actions"><button type="button" className="button button-small" disabled={status.data?.enabled !== true || status.data.transport !== "streamable-http"} title={status.data?.transport === "streamable-http" ? undefined : "The page calls tools over streamable HTTP: choose that transport"} onClick={() => setOpen(tool)} aria-label={`Call ${tool.name}`}>Call</button></td>
+                            <td className="actions"><Button kind="small" disabled={status.data?.enabled !== true || status.data.transport !== "streamable-http"} title={status.data?.transport === "streamable-http" ? undefined : "The page calls tools over streamable HTTP: choose that transport"} onClick={() => setOpen(tool)} aria-label={`Call ${tool.name}`}>Call</Button></td>
                           </tr>
                         ))}
                       </tbody>

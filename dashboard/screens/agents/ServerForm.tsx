@@ -3,10 +3,13 @@ import { useState } from "react"
 import { call } from "../../api/call.ts"
 import type { Answer, Body } from "../../api/contract.ts"
 import { useChange } from "../../api/query.ts"
+import { linesOf, pairsOf, pairsText } from "../../format/lines.ts"
+import { changedIn } from "../../format/members.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { AreaField, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { useTheirs } from "../../parts/edit/Theirs.tsx"
 import { Submit } from "../../parts/edit/Submit.tsx"
+import { fieldsOf } from "../../parts/edit/fieldsOf.ts"
 
 export type Server = Answer<"GET /api/mcp/servers">["servers"][number]
 type New = Body<"POST /api/mcp/servers">
@@ -16,25 +19,15 @@ const transports = [{ value: "http", word: "Streamable HTTP" }, { value: "stdio"
 const accesses = [{ value: "keys", word: "Only keys that list its tools" }, { value: "open", word: "Every key" }]
 const TIMEOUT_MS = 60_000
 
-const linesOf = (text: string): ReadonlyArray<string> => text.split("\n").map((line) => line.trim()).filter((line) => line !== "")
-
-/** `name<mark>value` lines. A line without the mark is a name without a value, which the gateway judges. */
-const pairsOf = (text: string, mark: string): Record<string, string> => Object.fromEntries(linesOf(text).map((line) => {
-  const at = line.indexOf(mark)
-  return at < 0 ? [line, ""] : [line.slice(0, at).trim(), line.slice(at + mark.length).trim()]
-}))
-
-const textOf = (pairs: Readonly<Record<string, string>> | null, mark: string): string => Object.entries(pairs ?? {}).map(([name, value]) => `${name}${mark}${value}`).join("\n")
-
 const draftOf = (server: Server | null) => ({
   name: server?.name ?? "",
   description: server?.description ?? "",
   transport: server?.transport ?? "http",
   url: server?.url ?? "",
-  headers: textOf(server?.headers ?? null, ": "),
+  headers: pairsText(server?.headers ?? null, ": "),
   command: server?.command ?? "",
   args: (server?.args ?? []).join("\n"),
-  env: textOf(server?.env ?? null, "="),
+  env: pairsText(server?.env ?? null, "="),
   access: server?.access ?? "keys",
   allowedTools: (server?.allowedTools ?? []).join("\n"),
   blockedTools: (server?.blockedTools ?? []).join("\n"),
@@ -54,7 +47,7 @@ const bodyOf = (draft: Draft): New => ({
 const changeOf = (draft: Draft, server: Server): Change => {
   const { transport: _, ...after } = bodyOf(draft)
   const before: Readonly<Record<string, unknown>> = bodyOf(draftOf(server))
-  return Object.fromEntries(Object.entries(after).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])))
+  return changedIn(after, before)
 }
 
 /** How to take a change back; null where a stored value is masked. */
@@ -85,30 +78,31 @@ export const ServerForm = ({ onClose, server }: { readonly server: Server | null
     const body = changeOf(draft, server)
     void theirs.save({ ...body }, () => change.mutate({ params: { id: server.id }, body }))
   }
+  const field = fieldsOf(draft, put, error)
   return (
     <Dialog title={server === null ? "New MCP server" : `Change ${server.name}`} wide onClose={onClose} onSubmit={submit}>
       <div className="grid-fields">
-        <TextField label="Name" value={draft.name} onChange={(name) => put({ name })} required hint="The prefix of its tools: letters, digits and -" wrong={wrongWith(error, "name")} />
-        <TextField label="Description" value={draft.description} onChange={(description) => put({ description })} wrong={wrongWith(error, "description")} />
+        <TextField label="Name" {...field("name")} required hint="The prefix of its tools: letters, digits and -" />
+        <TextField label="Description" {...field("description")} />
         <SelectField label="Reached by" value={draft.transport} choices={transports} disabled={server !== null} onChange={(value) => put({ transport: value === "stdio" ? "stdio" : "http" })} wrong={wrongWith(error, "transport")} />
         <SelectField label="Offered to" value={draft.access} choices={accesses} onChange={(value) => put({ access: value === "open" ? "open" : "keys" })} wrong={wrongWith(error, "access")} />
       </div>
       {draft.transport === "http" ? (
         <>
-          <TextField label="URL" value={draft.url} onChange={(url) => put({ url })} required placeholder="https://" wrong={wrongWith(error, "url")} />
-          <AreaField label="Headers" rows={2} value={draft.headers} onChange={(headers) => put({ headers })} hint="Name: value, one a line. [redacted] keeps the stored value" wrong={wrongWith(error, "headers")} />
+          <TextField label="URL" {...field("url")} required placeholder="https://" />
+          <AreaField label="Headers" rows={2} {...field("headers")} hint="Name: value, one a line. [redacted] keeps the stored value" />
         </>
       ) : (
         <>
-          <TextField label="Program" value={draft.command} onChange={(command) => put({ command })} required wrong={wrongWith(error, "command")} />
-          <AreaField label="Arguments" rows={2} value={draft.args} onChange={(args) => put({ args })} hint="One a line" wrong={wrongWith(error, "args")} />
-          <AreaField label="Variables" rows={2} value={draft.env} onChange={(env) => put({ env })} hint="NAME=value, one a line. [redacted] keeps the stored value" wrong={wrongWith(error, "env")} />
+          <TextField label="Program" {...field("command")} required />
+          <AreaField label="Arguments" rows={2} {...field("args")} hint="One a line" />
+          <AreaField label="Variables" rows={2} {...field("env")} hint="NAME=value, one a line. [redacted] keeps the stored value" />
         </>
       )}
       <div className="grid-fields">
-        <AreaField label="Tools that are offered" rows={2} value={draft.allowedTools} onChange={(allowedTools) => put({ allowedTools })} hint="Names or patterns with *, one a line; empty: all" wrong={wrongWith(error, "allowedTools")} />
-        <AreaField label="Tools that are never offered" rows={2} value={draft.blockedTools} onChange={(blockedTools) => put({ blockedTools })} hint="The same; it wins" wrong={wrongWith(error, "blockedTools")} />
-        <TextField label="A call may take, seconds" type="number" value={draft.timeout} onChange={(timeout) => put({ timeout })} wrong={wrongWith(error, "timeoutMs")} />
+        <AreaField label="Tools that are offered" rows={2} {...field("allowedTools")} hint="Names or patterns with *, one a line; empty: all" />
+        <AreaField label="Tools that are never offered" rows={2} {...field("blockedTools")} hint="The same; it wins" />
+        <TextField label="A call may take, seconds" type="number" {...field("timeout")} wrong={wrongWith(error, "timeoutMs")} />
       </div>
       <Submit failed="The server was not stored" of={[make, change]} theirs={theirs} onClose={onClose}>{server === null ? "Add the server" : "Save"}</Submit>
     </Dialog>

@@ -11,6 +11,7 @@ import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
+import { Button, IconButton } from "../../parts/Button.tsx"
 import { type Server, ServerForm } from "./ServerForm.tsx"
 
 const EVERY_MS = 5_000
@@ -41,7 +42,7 @@ const Tools = ({ onClose, server }: { readonly server: Server; readonly onClose:
     <Dialog title={`Tools of ${server.name}`} wide onClose={onClose}>
       <div className="row-wide">
         <div role="status"><Health state={server.state} /></div>
-        <button type="button" className="button button-small" disabled={refresh.isPending} onClick={() => refresh.mutate({ params })}>Connect and read again</button>
+        <Button kind="small" disabled={refresh.isPending} onClick={() => refresh.mutate({ params })}>Connect and read again</Button>
       </div>
       <Failure what="The server was not asked" error={refresh.error} />
       <Loaded read={read} what="The tools of the server">
@@ -88,9 +89,9 @@ const Row = ({ onAct, server }: { readonly server: Server; readonly onAct: (act:
       <td>{server.access === "open" ? "Every key" : "Keys that list them"}</td>
       <td className="actions">
         <div className="row">
-          <button type="button" className="button button-small" onClick={() => onAct("tools")} aria-label={`Tools of ${name}`}>Tools</button>
-          <button type="button" className="button button-small" onClick={() => onAct("change")} aria-label={`Change ${name}`}>Change</button>
-          <button type="button" className="button button-small button-quiet button-icon" onClick={() => onAct("delete")} aria-label={`Delete ${name}`} title="Delete"><Icon name="trash" size={16} /></button>
+          <Button kind="small" onClick={() => onAct("tools")} aria-label={`Tools of ${name}`}>Tools</Button>
+          <Button kind="small" onClick={() => onAct("change")} aria-label={`Change ${name}`}>Change</Button>
+          <IconButton icon="trash" word="Delete" of={name} onClick={() => onAct("delete")} />
           <Switch checked={server.enabled} label={`${name} is used`} disabled={toggle.isPending} onChange={(enabled) => toggle.mutate({ params, body: { enabled } })} />
         </div>
       </td>
@@ -121,7 +122,7 @@ export const Servers = () => {
   const read = useRead("GET /api/mcp/servers", {}, { everyMs: EVERY_MS })
   const [open, setOpen] = useState<{ readonly act: Act; readonly server: Server } | "new" | null>(null)
   const close = (): void => setOpen(null)
-  const add = <button type="button" className="button button-small" onClick={() => setOpen("new")}><Icon name="plus" size={16} />New MCP server</button>
+  const add = <Button kind="small" onClick={() => setOpen("new")}><Icon name="plus" size={16} />New MCP server</Button>
   return (
     <Panel title="Tools of other servers" actions={add}>
       <Loaded read={read} what="The MCP servers">

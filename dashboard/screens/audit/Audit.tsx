@@ -6,13 +6,15 @@ import * as Notes from "../../api/notes.ts"
 import { queryClient, useRead } from "../../api/query.ts"
 import type { Screen } from "../../app/screens.ts"
 import { clock, exact } from "../../format/time.ts"
+import { filled } from "../../format/members.ts"
 import { Confirm } from "../../parts/Dialog.tsx"
 import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { TextField } from "../../parts/Field.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { type Entry, inverseOf } from "./inverse.ts"
 import { Head, Table } from "../../parts/Table.tsx"
+import { Button } from "../../parts/Button.tsx"
+import { type Entry, inverseOf } from "./inverse.ts"
 
 const EVERY_MS = 10_000
 const ON_A_PAGE = 50
@@ -36,7 +38,7 @@ const Audit = () => {
   const { action, actor, target } = search
   const page = Math.max(0, Math.floor(Number(search.page ?? 0)) || 0)
   const read = useRead("GET /api/compliance/audit-log", { query: { action, actor, target, limit: ON_A_PAGE, offset: page * ON_A_PAGE } }, { everyMs: EVERY_MS })
-  const set = (change: Partial<typeof search>): void => void navigate({ search: Object.fromEntries(Object.entries({ ...search, page: "", ...change }).filter(([, value]) => value !== "")), replace: true })
+  const set = (change: Partial<typeof search>): void => void navigate({ search: filled({ ...search, page: "", ...change }), replace: true })
   const [undoing, setUndoing] = useState<Entry | null>(null)
   const inverse = undoing === null ? null : inverseOf(undoing)
   const undo = useMutation<unknown, Error>({
@@ -57,7 +59,7 @@ const Audit = () => {
             <TextField label="Actor" value={actor ?? ""} onChange={(value) => set({ actor: value })} />
             <TextField label="Target" value={target ?? ""} onChange={(value) => set({ target: value })} />
           </div>
-          {filtered ? <button type="button" className="button button-small" onClick={() => void navigate({ search: {} })}>Clear filters</button> : null}
+          {filtered ? <Button kind="small" onClick={() => void navigate({ search: {} })}>Clear filters</Button> : null}
         </div>
         <Loaded read={read} what="The audit log" rows={8}>
           {(rows) => rows.length === 0 ? <Empty icon="audit" title={filtered || page > 0 ? "No entry fits" : "No entry yet"} /> : (
@@ -72,7 +74,7 @@ const Audit = () => {
                     <td className="cut" title={row.target ?? undefined}><Target row={row} /></td>
                     <td><Status tone={row.status === "success" ? "ok" : "bad"} word={row.status} /></td>
                     <td className="nowrap">{row.ip_address ?? "–"}</td>
-                    <td className="actions">{inverseOf(row) === null ? null : <button type="button" className="button button-small" onClick={() => setUndoing(row)} aria-label={`Take back ${row.action} ${row.target ?? ""}`.trim()}>Take back</button>}</td>
+                    <td className="actions">{inverseOf(row) === null ? null : <Button kind="small" onClick={() => setUndoing(row)} aria-label={`Take back ${row.action} ${row.target ?? ""}`.trim()}>Take back</Button>}</td>
                     <td>{Object.keys(row.details).length === 0 ? "–" : <details><summary>Show</summary><pre className="well small">{JSON.stringify(row.details, null, 2)}</pre></details>}</td>
                   </tr>
                 ))}
@@ -81,9 +83,9 @@ const Audit = () => {
           )}
         </Loaded>
         <div className="panel-head">
-          <button type="button" className="button button-small" disabled={page === 0} onClick={() => set({ page: page === 1 ? "" : String(page - 1) })}>Newer</button>
+          <Button kind="small" disabled={page === 0} onClick={() => set({ page: page === 1 ? "" : String(page - 1) })}>Newer</Button>
           <span className="small muted number">Page {page + 1}</span>
-          <button type="button" className="button button-small" disabled={(read.data?.length ?? 0) < ON_A_PAGE} onClick={() => set({ page: String(page + 1) })}>Older</button>
+          <Button kind="small" disabled={(read.data?.length ?? 0) < ON_A_PAGE} onClick={() => set({ page: String(page + 1) })}>Older</Button>
         </div>
       </Panel>
       {inverse === null ? null : (

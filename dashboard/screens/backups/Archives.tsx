@@ -10,9 +10,10 @@ import { Failure } from "../../parts/Feedback.tsx"
 import { SelectField, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Panel } from "../../parts/Page.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { contents, download, isSendable, LEAST_PASSPHRASE, MOST_BYTES, MOST_PASSPHRASE, upload, type What } from "./archives.ts"
 import { Brought } from "./Brought.tsx"
-import { Form } from "../../parts/edit/Form.tsx"
 
 const wrongWith = (passphrase: string): string | undefined => passphrase === "" ? undefined
   : passphrase.length < LEAST_PASSPHRASE || passphrase.length > MOST_PASSPHRASE ? `${LEAST_PASSPHRASE} to ${MOST_PASSPHRASE} characters`
@@ -37,14 +38,14 @@ const Download = () => {
   return (
     <Form className="stack" onSubmit={() => take.mutate()}>
       <h3>Download an archive</h3>
-      <SelectField label="What is in it" value={what} choices={contents} onChange={(value) => setWhat(contents.find((each) => each.value === value)?.value ?? "export")} />
+      <SelectField label="What is in it" value={what} choices={contents} onChange={setWhat} />
       <div className="grid-fields">
         <TextField label="Passphrase" type="password" value={passphrase} onChange={setPassphrase} hint="Empty: only this gateway, or one with the same GATEWAY_SECRET, can bring it in" wrong={wrong} />
         {passphrase === "" ? null : <TextField label="Passphrase once more" type="password" value={again} onChange={setAgain} hint="Nobody can open the archive without it" wrong={differs ? "It is another one" : undefined} />}
       </div>
       <Failure what="No archive was made" error={take.error} />
       <div className="row">
-        {passphrase === "" ? <a className="button" href={urlOf(`/api/db-backups/${what}`).href} download>{label}</a> : <button type="submit" className="button" disabled={take.isPending || wrong !== undefined || passphrase !== again}>{label}</button>}
+        {passphrase === "" ? <a className="button" href={urlOf(`/api/db-backups/${what}`).href} download>{label}</a> : <Button type="submit" disabled={take.isPending || wrong !== undefined || passphrase !== again}>{label}</Button>}
         <span className="small muted" role="status">{take.isPending ? "The archive is made …" : ""}</span>
       </div>
     </Form>
@@ -78,7 +79,7 @@ const Import = () => {
           event.currentTarget.value = ""
         }}
       />
-      <div className="row"><button type="button" className="button" disabled={bring.isPending} onClick={() => input.current?.click()}><Icon name="upload" size={16} />Choose an archive</button></div>
+      <div className="row"><Button disabled={bring.isPending} onClick={() => input.current?.click()}><Icon name="upload" size={16} />Choose an archive</Button></div>
       {bring.data === undefined ? null : <Brought answer={bring.data} before={bring.data.preImportBackupId} />}
       {file === null ? null : (
         <Confirm

@@ -15,6 +15,7 @@ import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Rows } from "../../parts/Rows.tsx"
 import { Ago } from "../../parts/Time.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { Archives } from "./Archives.tsx"
 import { Brought } from "./Brought.tsx"
 import { Purges } from "./Purges.tsx"
@@ -94,10 +95,10 @@ const Backups = () => {
   const [open, setOpen] = useState<Open>(null)
   const close = (): void => setOpen(null)
   const make = useChange("PUT /api/db-backups", touched, (answer) => void Notes.tell("created" in answer ? `Backup ${answer.id} is made, ${bytes(answer.size)}.` : answer.message, { isBad: !("created" in answer) }))
-  const add = <button type="button" className="button button-primary" disabled={make.isPending} onClick={() => make.mutate({})}><Icon name="plus" size={16} />Back up now</button>
+  const add = <Button kind="primary" disabled={make.isPending} onClick={() => make.mutate({})}><Icon name="plus" size={16} />Back up now</Button>
   const held = read.data?.backups.length ?? 0
   return (
-    <Page title="Backups" lead="What is configured and the keys of clients, sealed, back in one step." actions={<>{held === 0 ? null : <button type="button" className="button button-danger" onClick={() => setOpen({ what: "clean" })}>Remove old ones …</button>}{add}</>}>
+    <Page title="Backups" lead="What is configured and the keys of clients, sealed, back in one step." actions={<>{held === 0 ? null : <Button kind="danger" onClick={() => setOpen({ what: "clean" })}>Remove old ones …</Button>}{add}</>}>
       {!isSettled(read, storage) ? <Skeleton rows={8} /> : (
         <>
           <Storage />
@@ -109,7 +110,7 @@ const Backups = () => {
                   {(backup, index) => (
                     <tr key={backup.id} aria-rowindex={index + 2}>
                       <td><Ago at={backup.createdAt} /></td><td>{reasons[backup.reason]}</td><td className="end" title={`${count(backup.size)} bytes`}>{bytes(backup.size)}</td><td title={backup.filename}><Copy value={backup.id} most={28} /></td>
-                      <td className="actions"><button type="button" className="button button-small" onClick={() => setOpen({ what: "restore", backup })} aria-label={`Restore ${backup.id}`}>Restore …</button></td>
+                      <td className="actions"><Button kind="small" onClick={() => setOpen({ what: "restore", backup })} aria-label={`Restore ${backup.id}`}>Restore …</Button></td>
                     </tr>
                   )}
                 </Rows>
@@ -125,7 +126,7 @@ const Backups = () => {
       {open?.what === "restored" ? (
         <Dialog title="Restored" wide onClose={close}>
           <Brought answer={open.answer} before={open.answer.preRestoreBackupId} />
-          <div className="dialog-foot"><button type="button" className="button button-primary" onClick={close}>Close</button></div>
+          <div className="dialog-foot"><Button kind="primary" onClick={close}>Close</Button></div>
         </Dialog>
       ) : null}
     </Page>

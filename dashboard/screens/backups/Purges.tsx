@@ -4,6 +4,7 @@ import { useChange } from "../../api/query.ts"
 import { counted } from "../../format/numbers.ts"
 import { Confirm } from "../../parts/Dialog.tsx"
 import { Panel } from "../../parts/Page.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 const purges = [
   { call: "POST /api/settings/purge-request-history", word: "Calls and their kept bodies", hint: "Sums and lists of usage lose them. Calls that a limit of their key still counts stay.", one: "call is removed", many: "calls are removed" },
@@ -30,7 +31,7 @@ export const Purges = () => {
         {purges.map((purge) => (
           <li key={purge.call} className="row-wide">
             <div className="stack-tight"><strong>{purge.word}</strong><p className="small muted">{purge.hint}</p></div>
-            <button type="button" className="button button-small button-danger" onClick={() => setAsked(purge)} aria-label={`Remove: ${purge.word}`}>Remove …</button>
+            <Button kind="small danger" onClick={() => setAsked(purge)} aria-label={`Remove: ${purge.word}`}>Remove …</Button>
           </li>
         ))}
       </ul>

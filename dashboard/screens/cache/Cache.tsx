@@ -12,6 +12,7 @@ import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { Config } from "./Config.tsx"
 import { type Forgotten, Forget } from "./Forget.tsx"
 import { verdictOf } from "./verdict.ts"
@@ -91,8 +92,8 @@ const Cache = () => {
       title="Cache" lead="Equal requests can be answered from the store, without a provider. A key never gets another key's answers."
       actions={
         <>
-          <button type="button" className="button" onClick={() => setResetting(true)}>Count anew</button>
-          <button type="button" className="button button-danger" onClick={() => setForgetting({ what: "all" })}>Forget …</button>
+          <Button onClick={() => setResetting(true)}>Count anew</Button>
+          <Button kind="danger" onClick={() => setForgetting({ what: "all" })}>Forget …</Button>
         </>
       }
     >
@@ -108,7 +109,7 @@ const Cache = () => {
         </div>
         <Loaded read={entries} what="The stored answers">
           {({ entries: rows, pagination }) => rows.length === 0 ? (
-            filtered ? <Empty icon="search" title="No stored answer fits" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} />
+            filtered ? <Empty icon="search" title="No stored answer fits" action={<Button onClick={() => void navigate({ search: {} })}>Show all</Button>} />
               : <Empty icon="cache" title="Nothing is stored">Answers are stored while the cache is on, for requests whose answer would be the same again: those with <code>temperature</code> 0 that do not stream tools.</Empty>
           ) : (
             <>
@@ -119,15 +120,15 @@ const Cache = () => {
                     <tr key={entry.id}>
                       <td className="cut" title={entry.model}>{entry.model}</td><td><Copy value={entry.signature} /></td><td className="end">{count(entry.hit_count)}</td>
                       <td className="end" title={count(entry.tokens_saved)}>{tokens(entry.tokens_saved)}</td><td><Ago at={entry.created_at} /></td><td><Countdown until={entry.expires_at} /></td>
-                      <td className="actions"><button type="button" className="button button-small" onClick={() => setForgetting({ what: "signature", signature: entry.signature, model: entry.model })} aria-label={`Forget an answer of ${entry.model}`}>Forget</button></td>
+                      <td className="actions"><Button kind="small" onClick={() => setForgetting({ what: "signature", signature: entry.signature, model: entry.model })} aria-label={`Forget an answer of ${entry.model}`}>Forget</Button></td>
                     </tr>
                   ))}
                 </tbody>
               </Table>
               <div className="panel-head">
-                <button type="button" className="button button-small" disabled={page <= 1} onClick={() => set({ page: page === 2 ? "" : String(page - 1) })}>Previous</button>
+                <Button kind="small" disabled={page <= 1} onClick={() => set({ page: page === 2 ? "" : String(page - 1) })}>Previous</Button>
                 <span className="small muted number">Page {pagination.page} of {Math.max(1, pagination.totalPages)}, {count(pagination.total)} answers</span>
-                <button type="button" className="button button-small" disabled={page >= pagination.totalPages} onClick={() => set({ page: String(page + 1) })}>Next</button>
+                <Button kind="small" disabled={page >= pagination.totalPages} onClick={() => set({ page: String(page + 1) })}>Next</Button>
               </div>
             </>
           )}

@@ -7,6 +7,7 @@ import { Failure, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, Switch, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Form } from "../../parts/edit/Form.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 type Settings = Answer<"GET /api/settings/cache-config">
 type Change = Body<"PUT /api/settings/cache-config">
@@ -35,7 +36,7 @@ const Written = ({ config, hint, name, word }: { readonly config: Settings; read
   return (
     <Form className="row-wide" onSubmit={() => save.mutate({ body: { [name]: Number(text) } })}>
       <TextField label={word} hint={hint} type="number" value={text} onChange={setText} wrong={wrongWith(save.error, name)} />
-      <button type="submit" className="button button-small" disabled={save.isPending || text === stored || text === ""} aria-label={`Save ${word}`}>Save</button>
+      <Button type="submit" kind="small" disabled={save.isPending || text === stored || text === ""} aria-label={`Save ${word}`}>Save</Button>
       <Failure what="The cache was not changed" error={save.error} />
     </Form>
   )
@@ -53,12 +54,12 @@ const Rows = ({ config }: { readonly config: Settings }) => {
       ))}
       <li className="grid-fields">
         <SelectField
-          label="What is marked" value={config.promptCacheStrategy} disabled={save.isPending} choices={strategies.map((value) => ({ value, word: value }))} hint="Automatically, the system prompt only, or what clients mark"
-          onChange={(value) => save.mutate({ body: { promptCacheStrategy: strategies.find((each) => each === value) ?? "auto" } })}
+          label="What is marked" value={config.promptCacheStrategy} disabled={save.isPending} choices={strategies} hint="Automatically, the system prompt only, or what clients mark"
+          onChange={(promptCacheStrategy) => save.mutate({ body: { promptCacheStrategy } })}
         />
         <SelectField
-          label="Marks of clients are kept" value={config.alwaysPreserveClientCache} disabled={save.isPending} choices={preserves.map((value) => ({ value, word: value }))}
-          onChange={(value) => save.mutate({ body: { alwaysPreserveClientCache: preserves.find((each) => each === value) ?? "auto" } })}
+          label="Marks of clients are kept" value={config.alwaysPreserveClientCache} disabled={save.isPending} choices={preserves}
+          onChange={(alwaysPreserveClientCache) => save.mutate({ body: { alwaysPreserveClientCache } })}
         />
       </li>
       {save.error === null ? null : <li><Failure what="The cache was not changed" error={save.error} /></li>}

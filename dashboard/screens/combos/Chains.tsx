@@ -7,11 +7,11 @@ import { Lines } from "../../parts/edit/Lines.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { TextField, wrongWith } from "../../parts/Field.tsx"
-import { Icon } from "../../parts/Icon.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
 import { useShownProvider, useVendors } from "../providers/vendors.ts"
 import { Submit } from "../../parts/edit/Submit.tsx"
+import { Button, IconButton } from "../../parts/Button.tsx"
 
 type Chain = Answer<"GET /api/fallback/chains">["chains"][number]
 
@@ -52,7 +52,7 @@ export const Chains = () => {
     }
   })
   return (
-    <Panel title="Fallback chains" actions={<button type="button" className="button button-small" onClick={() => setOpen({ chain: null })}>New fallback chain</button>}>
+    <Panel title="Fallback chains" actions={<Button kind="small" onClick={() => setOpen({ chain: null })}>New fallback chain</Button>}>
       <Failure what="The chain was not removed" error={remove.error} inPanel />
       <Loaded read={read} what="The fallback chains" rows={1}>
         {({ chains }) => chains.length === 0 ? <Empty icon="combos" title="No chain yet">Say which providers serve a model id that clients ask for without one, and in which order.</Empty> : (
@@ -64,8 +64,8 @@ export const Chains = () => {
                   <td className="cut" title={chain.model}>{chain.model}</td><td><div className="wrap">{chain.chain.map(({ enabled, provider }) => enabled ? shownProvider(provider) : `(${shownProvider(provider)})`).join(" → ")}</div></td>
                   <td className="actions">
                     <div className="row">
-                      <button type="button" className="button button-small button-quiet button-icon" onClick={() => setOpen({ chain })} aria-label={`Edit the chain of ${chain.model}`} title="Edit"><Icon name="edit" size={16} /></button>
-                      <button type="button" className="button button-small button-quiet button-icon" disabled={remove.isPending} onClick={() => remove.mutate({ body: { model: chain.model } })} aria-label={`Delete the chain of ${chain.model}`} title="Delete"><Icon name="trash" size={16} /></button>
+                      <IconButton icon="edit" word="Edit" of={`the chain of ${chain.model}`} onClick={() => setOpen({ chain })} />
+                      <IconButton icon="trash" word="Delete" of={`the chain of ${chain.model}`} disabled={remove.isPending} onClick={() => remove.mutate({ body: { model: chain.model } })} />
                     </div>
                   </td>
                 </tr>

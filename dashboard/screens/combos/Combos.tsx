@@ -13,6 +13,7 @@ import { Status } from "../../parts/Status.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
 import { isOwned, Owned } from "../../parts/edit/Theirs.tsx"
+import { Button, IconButton } from "../../parts/Button.tsx"
 import { Chains } from "./Chains.tsx"
 import { type Combo, Editor } from "./Editor.tsx"
 import { Mappings } from "./Mappings.tsx"
@@ -37,7 +38,7 @@ const DryRun = ({ combo, onClose }: { readonly combo: Combo; readonly onClose: (
       <hr />
       <div className="row-wide">
         <p className="small muted">The test sends one small request to every target. It costs what they cost.</p>
-        <button type="button" className="button" disabled={test.isPending} onClick={() => test.mutate({ body: { comboName: combo.name } })}>{test.isPending ? "Asking" : "Test every target"}</button>
+        <Button disabled={test.isPending} onClick={() => test.mutate({ body: { comboName: combo.name } })}>{test.isPending ? "Asking" : "Test every target"}</Button>
       </div>
       <Failure what="The targets were not tested" error={test.error} />
       {test.data === undefined ? null : (
@@ -65,9 +66,9 @@ const Card = ({ combo, onDelete, onEdit, onRun }: { readonly combo: Combo; reado
         <div className="row">
           <Owned record={combo} />
           <span className="tag">{combo.strategy}</span>
-          <button type="button" className="button button-small" onClick={onRun} aria-label={`Dry run of ${combo.name}`}>Dry run</button>
-          <button type="button" className="button button-small button-quiet button-icon" onClick={onEdit} aria-label={`Edit ${combo.name}`} title="Edit"><Icon name="edit" size={16} /></button>
-          <button type="button" className="button button-small button-quiet button-icon" onClick={onDelete} disabled={isOwned(combo)} aria-label={`Delete ${combo.name}`} title="Delete"><Icon name="trash" size={16} /></button>
+          <Button kind="small" onClick={onRun} aria-label={`Dry run of ${combo.name}`}>Dry run</Button>
+          <IconButton icon="edit" word="Edit" of={combo.name} onClick={onEdit} />
+          <IconButton icon="trash" word="Delete" of={combo.name} onClick={onDelete} disabled={isOwned(combo)} />
           <Switch checked={combo.isActive} label={`${combo.name} is used`} disabled={change.isPending || isOwned(combo)} onChange={(isActive) => change.mutate({ params: { id: combo.id }, body: { isActive } })} />
         </div>
       </div>
@@ -106,7 +107,7 @@ const Combos = () => {
   const [open, setOpen] = useState<Open>(null)
   const close = (): void => setOpen(null)
   const remove = useChange("DELETE /api/combos/:id", ["GET /api/combos"], close)
-  const add = <button type="button" className="button button-primary" onClick={() => setOpen({ what: "new" })}><Icon name="plus" size={16} />New combo</button>
+  const add = <Button kind="primary" onClick={() => setOpen({ what: "new" })}><Icon name="plus" size={16} />New combo</Button>
   return (
     <Page title="Combos" lead="A combo is a list of models under one name. Clients ask for the name; the strategy says which model answers." actions={add}>
       <Loaded read={read} what="The combos">

@@ -9,6 +9,7 @@ import { Dialog } from "../../parts/Dialog.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
 import { AreaField, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { SaveOrCopy } from "../../parts/edit/Theirs.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { bodyOf, type Combo, configIn, configText, differences, draftOf } from "./draft.ts"
 import { Lanes } from "./Lanes.tsx"
 import { BackTest, DryRun } from "./Proof.tsx"
@@ -116,15 +117,15 @@ export const Editor = ({ combo, onClose }: { readonly combo: Combo | null; reado
           <p><strong>Somebody else changed this combo while you edited it.</strong> Nothing of yours is lost.</p>
           <Changes title="Theirs and yours" before="Theirs" after="Yours" list={differences(draftOf(theirs), draft)} />
           <div className="row">
-            <button type="button" className="button button-small" onClick={takeTheirs}>Take theirs</button>
-            <button type="button" className="button button-small button-danger" onClick={() => save(theirs.updatedAt)}>Put mine over it</button>
+            <Button kind="small" onClick={takeTheirs}>Take theirs</Button>
+            <Button kind="small danger" onClick={() => save(theirs.updatedAt)}>Put mine over it</Button>
           </div>
         </div>
       )}
       <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>Cancel</button>
+        <Button onClick={onClose}>Cancel</Button>
         <SaveOrCopy owner={base?.owner ?? "database"} section="combos" name={draft.name} body={declared}>
-          <button type="submit" className="button button-primary" disabled={create.isPending || update.isPending || body === null}>Save</button>
+          <Button type="submit" kind="primary" disabled={create.isPending || update.isPending || body === null}>Save</Button>
         </SaveOrCopy>
       </div>
     </Dialog>

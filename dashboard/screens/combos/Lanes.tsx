@@ -6,6 +6,7 @@ import { TextField, AreaField, SelectField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Countdown } from "../../parts/Time.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { type Combo, drawingOf, moved, nameOf, shareOf, type Step, stepOf } from "./draft.ts"
 
 type Plan = Answer<"POST /api/routing/explain">
@@ -127,9 +128,9 @@ export const Lanes = ({ combos, list, onChange, options, plan, steps, strategy }
                   <span className="small number">{percent(shareOf(steps, index))}</span>
                 </>
               ) : null}
-              <button type="button" className="button button-icon button-quiet" aria-label={`Move step ${index + 1} up`} disabled={index === 0} onClick={() => move(index, index - 1)}><Icon name="up" size={16} /></button>
-              <button type="button" className="button button-icon button-quiet" aria-label={`Move step ${index + 1} down`} disabled={index === steps.length - 1} onClick={() => move(index, index + 1)}><Icon name="down" size={16} /></button>
-              <button type="button" className="button button-icon button-quiet" aria-label={`Remove step ${index + 1}`} onClick={() => remove(index)}><Icon name="close" size={16} /></button>
+              <Button kind="quiet icon" aria-label={`Move step ${index + 1} up`} disabled={index === 0} onClick={() => move(index, index - 1)}><Icon name="up" size={16} /></Button>
+              <Button kind="quiet icon" aria-label={`Move step ${index + 1} down`} disabled={index === steps.length - 1} onClick={() => move(index, index + 1)}><Icon name="down" size={16} /></Button>
+              <Button kind="quiet icon" aria-label={`Remove step ${index + 1}`} onClick={() => remove(index)}><Icon name="close" size={16} /></Button>
             </div>
             <div className="row">
               {drawing === "shares" ? <span className="meter" aria-hidden="true"><span style={{ width: `${shareOf(steps, index) * 100}%` }} /></span> : null}
@@ -142,7 +143,7 @@ export const Lanes = ({ combos, list, onChange, options, plan, steps, strategy }
         ))}
       </ol>
       <p className="hidden-text" aria-live="polite">{said}</p>
-      <div className="row"><button type="button" className="button button-small" onClick={() => onChange([...steps, stepOf(null)])}><Icon name="plus" size={16} />Add a step</button><span className="small muted">Drag, or Alt ↑ and Alt ↓</span></div>
+      <div className="row"><Button kind="small" onClick={() => onChange([...steps, stepOf(null)])}><Icon name="plus" size={16} />Add a step</Button><span className="small muted">Drag, or Alt ↑ and Alt ↓</span></div>
     </fieldset>
   )
 }

@@ -4,12 +4,12 @@ import { call } from "../../api/call.ts"
 import type { Answer } from "../../api/contract.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
-import { SelectField, Switch, TextField, wrongWith } from "../../parts/Field.tsx"
-import { Icon } from "../../parts/Icon.tsx"
+import { choicesOf, SelectField, Switch, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
-import type { Combo } from "./draft.ts"
 import { Form } from "../../parts/edit/Form.tsx"
+import { Button, IconButton } from "../../parts/Button.tsx"
+import type { Combo } from "./draft.ts"
 
 type Mapping = Answer<"GET /api/model-combo-mappings">["mappings"][number]
 
@@ -31,7 +31,7 @@ const Row = ({ combo, mapping }: { readonly mapping: Mapping; readonly combo: st
       <td className="wrap"><code>{mapping.pattern}</code>{error === null ? null : <p className="small" role="alert">{error.message}</p>}</td><td className="cut" title={combo}>{combo}</td><td className="end">{mapping.priority}</td>
       <td className="actions">
         <div className="row">
-          <button type="button" className="button button-small button-quiet button-icon" disabled={remove.isPending} onClick={() => remove.mutate({ params })} aria-label={`Delete the mapping of ${mapping.pattern}`} title="Delete"><Icon name="trash" size={16} /></button>
+          <IconButton icon="trash" word="Delete" of={`the mapping of ${mapping.pattern}`} disabled={remove.isPending} onClick={() => remove.mutate({ params })} />
           <Switch checked={mapping.enabled} label={`${mapping.pattern} is mapped`} disabled={change.isPending} onChange={(enabled) => change.mutate({ params, body: { enabled } })} />
         </div>
       </td>
@@ -53,11 +53,11 @@ export const Mappings = ({ combos }: { readonly combos: ReadonlyArray<Combo> }) 
       <Form onSubmit={() => add.mutate({ body: { pattern: pattern.trim(), comboId, priority: Number(priority) } })}>
         <div className="grid-fields">
           <TextField label="Pattern of model names" value={pattern} onChange={setPattern} placeholder="gpt-4*" hint="* stands for any text" wrong={wrongWith(add.error, "pattern")} />
-          <SelectField label="Answered by" value={comboId} choices={combos.map(({ id, name }) => ({ value: id, word: name }))} onChange={setCombo} wrong={wrongWith(add.error, "comboId")} />
+          <SelectField label="Answered by" value={comboId} choices={choicesOf(combos)} onChange={setCombo} wrong={wrongWith(add.error, "comboId")} />
           <TextField label="Priority" type="number" value={priority} onChange={setPriority} hint="Where several fit, the highest holds" wrong={wrongWith(add.error, "priority")} />
         </div>
         <Failure what="The mapping was not stored" error={add.error} />
-        <div className="row"><button type="submit" className="button button-small" disabled={add.isPending || pattern.trim() === "" || comboId === "" || priority === ""}>Map the names</button></div>
+        <div className="row"><Button type="submit" kind="small" disabled={add.isPending || pattern.trim() === "" || comboId === "" || priority === ""}>Map the names</Button></div>
       </Form>
       <Loaded read={read} what="The mappings" rows={1}>
         {({ mappings }) => mappings.length === 0 ? <Empty icon="combos" title="No name is mapped">Map a vendor’s model name to a combo, and clients need no change.</Empty> : (

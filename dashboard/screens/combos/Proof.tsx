@@ -5,8 +5,9 @@ import { useChange } from "../../api/query.ts"
 import { count, duration, money } from "../../format/numbers.ts"
 import { exact } from "../../format/time.ts"
 import { Failure, Skeleton } from "../../parts/Feedback.tsx"
-import { Targets } from "./Targets.tsx"
 import { Head } from "../../parts/Table.tsx"
+import { Button } from "../../parts/Button.tsx"
+import { Targets } from "./Targets.tsx"
 
 export type DraftBody = Body<"POST /api/combos/explain">["combo"]
 type Plan = Answer<"POST /api/routing/explain">
@@ -52,7 +53,7 @@ export const BackTest = ({ body }: { readonly body: DraftBody | null }) => {
     <section aria-label="Back test" className="stack-tight">
       <div className="row-wide">
         <h3>Back test</h3>
-        <button type="button" className="button button-small" disabled={body === null || test.isPending} onClick={() => body === null ? undefined : test.mutate({ body: { combo: body } })}>{test.isPending ? "Testing" : "Test on past requests"}</button>
+        <Button kind="small" disabled={body === null || test.isPending} onClick={() => body === null ? undefined : test.mutate({ body: { combo: body } })}>{test.isPending ? "Testing" : "Test on past requests"}</Button>
       </div>
       <Failure what="The past requests were not tested" error={test.error} />
       {test.data === undefined ? test.isPending ? <Skeleton rows={3} /> : <p className="small muted">The last 1,000 requests of this name under this draft.</p> : <Sums tested={test.data} />}

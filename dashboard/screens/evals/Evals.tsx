@@ -10,6 +10,7 @@ import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
+import { Button, IconButton } from "../../parts/Button.tsx"
 import { Run, wordOf } from "./Run.tsx"
 import { Suite } from "./Suite.tsx"
 
@@ -46,7 +47,7 @@ const Evals = () => {
   return (
     <Page
       title="Evals" lead="Questions with known answers, asked of models and combos. A combo can order its targets by how well they did."
-      actions={<button type="button" className="button button-primary" onClick={() => setOpen({ what: "new" })}><Icon name="plus" size={16} />New suite</button>}
+      actions={<Button kind="primary" onClick={() => setOpen({ what: "new" })}><Icon name="plus" size={16} />New suite</Button>}
     >
       <Loaded read={read} what="The evals">
         {(overview) => (
@@ -61,9 +62,9 @@ const Evals = () => {
                       <td className="end">{count(suite.cases.length)}</td><td>{suite.builtIn ? <span className="muted">never</span> : <Ago at={suite.updatedAt} />}</td>
                       <td className="actions">
                         <div className="row">
-                          <button type="button" className="button button-small button-primary" onClick={() => setOpen({ what: "run", suite })} aria-label={`Run ${suite.name}`}>Run</button>
-                          <button type="button" className="button button-small" onClick={() => setOpen({ what: "edit", suite })} aria-label={`${suite.builtIn ? "Look into" : "Edit"} ${suite.name}`}>{suite.builtIn ? "Look" : "Edit"}</button>
-                          {suite.builtIn ? null : <button type="button" className="button button-small button-quiet button-icon" onClick={() => setOpen({ what: "delete", suite })} aria-label={`Delete ${suite.name}`} title="Delete"><Icon name="trash" size={16} /></button>}
+                          <Button kind="small primary" onClick={() => setOpen({ what: "run", suite })} aria-label={`Run ${suite.name}`}>Run</Button>
+                          <Button kind="small" onClick={() => setOpen({ what: "edit", suite })} aria-label={`${suite.builtIn ? "Look into" : "Edit"} ${suite.name}`}>{suite.builtIn ? "Look" : "Edit"}</Button>
+                          {suite.builtIn ? null : <IconButton icon="trash" word="Delete" of={suite.name} onClick={() => setOpen({ what: "delete", suite })} />}
                         </div>
                       </td>
                     </tr>

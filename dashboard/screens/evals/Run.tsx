@@ -7,9 +7,10 @@ import { queryClient, useRead } from "../../api/query.ts"
 import { count, duration, percent } from "../../format/numbers.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
-import { SelectField, TextField } from "../../parts/Field.tsx"
+import { choicesOf, SelectField, TextField } from "../../parts/Field.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Table } from "../../parts/Table.tsx"
+import { Button } from "../../parts/Button.tsx"
 import type { EvalSuite, Overview } from "./Evals.tsx"
 
 const LOOK_MS = 500
@@ -68,7 +69,7 @@ export const Run = ({ onClose, overview, suite }: { readonly suite: EvalSuite; r
       <div className="grid-fields">
         <TextField label="Target" value={first} onChange={setFirst} list={list} hint="A model or a combo; empty: each case's own model" />
         <TextField label="Compare with" value={second} onChange={setSecond} list={list} hint="A second target, if you like" />
-        <SelectField label="In the name of" value={key} choices={[{ value: "", word: "You, without limits" }, ...overview.apiKeys.map(({ id, name }) => ({ value: id, word: name }))]} onChange={setKey} />
+        <SelectField label="In the name of" value={key} choices={[{ value: "", word: "You, without limits" }, ...choicesOf(overview.apiKeys)]} onChange={setKey} />
       </div>
       <datalist id={list}>{overview.targets.flatMap(({ id, label }) => id === null ? [] : [<option key={id} value={id}>{label}</option>])}</datalist>
       {run.isPending ? (
@@ -94,8 +95,8 @@ export const Run = ({ onClose, overview, suite }: { readonly suite: EvalSuite; r
         </section>
       )}
       <div className="dialog-foot">
-        {run.isPending ? <button type="button" className="button" onClick={stop}>Stop</button> : null}
-        <button type="submit" className="button button-primary" disabled={run.isPending}>{run.isPending ? "Asking" : runs.length === 0 ? "Run" : "Run again"}</button>
+        {run.isPending ? <Button onClick={stop}>Stop</Button> : null}
+        <Button type="submit" kind="primary" disabled={run.isPending}>{run.isPending ? "Asking" : runs.length === 0 ? "Run" : "Run again"}</Button>
       </div>
     </Dialog>
   )

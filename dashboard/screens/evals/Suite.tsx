@@ -7,6 +7,7 @@ import { Failure } from "../../parts/Feedback.tsx"
 import { AreaField, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
+import { Button } from "../../parts/Button.tsx"
 import type { EvalSuite } from "./Evals.tsx"
 
 type Case = EvalSuite["cases"][number]
@@ -68,7 +69,7 @@ export const Suite = ({ onClose, suite }: { readonly suite: EvalSuite | null; re
           <li key={one.key} className="well stack-tight">
             <div className="row-wide">
               <strong>Case {index + 1}</strong>
-              {isFixed ? null : <button type="button" className="button button-small button-quiet" disabled={cases.length === 1} onClick={() => setCases(cases.filter(({ key }) => key !== one.key))} aria-label={`Remove case ${index + 1}`}>Remove</button>}
+              {isFixed ? null : <Button kind="small quiet" disabled={cases.length === 1} onClick={() => setCases(cases.filter(({ key }) => key !== one.key))} aria-label={`Remove case ${index + 1}`}>Remove</Button>}
             </div>
             {isFixed ? <p className="wrap">{one.name}: “{one.question}” The answer {strategies.find(({ value }) => value === one.strategy)?.word} <code>{one.value}</code></p> : (
               <>
@@ -86,13 +87,13 @@ export const Suite = ({ onClose, suite }: { readonly suite: EvalSuite | null; re
           </li>
         ))}
       </ol>
-      {isFixed ? null : <div className="row"><button type="button" className="button button-small" onClick={() => setCases([...cases, draftOf(null)])}><Icon name="plus" size={16} />Add a case</button></div>}
+      {isFixed ? null : <div className="row"><Button kind="small" onClick={() => setCases([...cases, draftOf(null)])}><Icon name="plus" size={16} />Add a case</Button></div>}
       <Theirs clashes={theirs.clashes} />
       <Failure what="The suite was not stored" error={error} />
       {isFixed ? null : (
         <div className="dialog-foot">
-          <button type="button" className="button" onClick={onClose}>Cancel</button>
-          <button type="submit" className="button button-primary" disabled={create.isPending || update.isPending || theirs.isBusy || name === ""}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" disabled={create.isPending || update.isPending || theirs.isBusy || name === ""}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</Button>
         </div>
       )}
     </Dialog>

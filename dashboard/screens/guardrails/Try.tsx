@@ -7,8 +7,9 @@ import { AreaField, Check, SelectField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
-import { foundWord, known, outcomeOf, piecesOf } from "./words.ts"
 import { Form } from "../../parts/edit/Form.tsx"
+import { Button } from "../../parts/Button.tsx"
+import { foundWord, known, outcomeOf, piecesOf } from "./words.ts"
 
 type Tried = Answer<"POST /api/guardrails/test">
 
@@ -86,7 +87,7 @@ export const Try = ({ names }: { readonly names: ReadonlyArray<string> }) => {
           <legend className="label">Without</legend>
           {names.map((name) => <Check key={name} checked={left.includes(name)} onChange={(on) => setLeft(on ? [...left, name] : left.filter((each) => each !== name))}>{known[name]?.word ?? name}</Check>)}
         </fieldset>
-        <div className="row"><button type="submit" className="button button-primary" disabled={!canTry}>Try it</button></div>
+        <div className="row"><Button type="submit" kind="primary" disabled={!canTry}>Try it</Button></div>
         <Failure what="It was not tried" error={test.error} />
         {test.data === undefined || test.error !== null ? null : <Verdict tried={test.data} />}
       </Form>

@@ -8,6 +8,7 @@ import { Dialog } from "../../parts/Dialog.tsx"
 import { TextField, wrongWith } from "../../parts/Field.tsx"
 import { Countdown } from "../../parts/Time.tsx"
 import { Submit } from "../../parts/edit/Submit.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 type BudgetRow = Extract<Answer<"GET /api/usage/budget">, { readonly budgets: unknown }>["budgets"][number]
 
@@ -44,7 +45,7 @@ export const Budget = ({ budget, keyId, name, onClose }: { readonly keyId: strin
         <TextField label="Dollars a week" type="number" value={weekly} onChange={setWeekly} placeholder="no limit" wrong={wrongWith(save.error, "weeklyLimitUsd")} />
         <TextField label="Dollars a month" type="number" value={monthly} onChange={setMonthly} placeholder="no limit" wrong={wrongWith(save.error, "monthlyLimitUsd")} />
       </div>
-      <Submit failed="The budget was not changed" of={[save, remove]} isOff={Object.values(limits).every((limit) => limit === 0 || Number.isNaN(limit))} extra={budget === null ? null : <button type="button" className="button button-danger" disabled={remove.isPending} onClick={() => remove.mutate({ query: { apiKeyId: keyId } })}>Take the budget away</button>} />
+      <Submit failed="The budget was not changed" of={[save, remove]} isOff={Object.values(limits).every((limit) => limit === 0 || Number.isNaN(limit))} extra={budget === null ? null : <Button kind="danger" disabled={remove.isPending} onClick={() => remove.mutate({ query: { apiKeyId: keyId } })}>Take the budget away</Button>} />
     </Dialog>
   )
 }

@@ -7,10 +7,11 @@ import { Loaded } from "../../parts/Feedback.tsx"
 import { AreaField, Check, TextField, wrongWith } from "../../parts/Field.tsx"
 import { SaveOrCopy, useTheirs } from "../../parts/edit/Theirs.tsx"
 import { Ago } from "../../parts/Time.tsx"
+import { Submit } from "../../parts/edit/Submit.tsx"
 import { useShownProvider } from "../providers/vendors.ts"
+import { fieldsOf } from "../../parts/edit/fieldsOf.ts"
 import { changeOf, dayNames, type Draft, draftOf, inverseOf } from "./draft.ts"
 import type { Key } from "./sentence.ts"
-import { Submit } from "../../parts/edit/Submit.tsx"
 
 export const Make = ({ onClose, onMade }: { readonly onClose: () => void; readonly onMade: (value: string) => void }) => {
   const [name, setName] = useState("")
@@ -59,18 +60,19 @@ export const Edit = ({ onClose, value }: { readonly value: Key; readonly onClose
   const theirs = useTheirs(async () => ({ ...(await call("GET /api/keys/:id", { params })) }), { ...value })
   const shownProvider = useShownProvider()
   const wrong = (field: string): string | undefined => wrongWith(save.error, field)
+  const field = fieldsOf(draft, put, save.error)
   return (
     <Dialog title={`Edit ${value.name}`} wide onClose={onClose} onSubmit={() => void theirs.save({ ...body }, () => save.mutate({ params, body }))}>
       <div className="grid-fields">
-        <TextField label="Name" value={draft.name} onChange={(name) => put({ name })} required wrong={wrong("name")} />
-        <TextField label="Expires" type="datetime-local" value={draft.expires} onChange={(expires) => put({ expires })} hint="Empty: never" wrong={wrong("expiresAt")} />
+        <TextField label="Name" {...field("name")} required />
+        <TextField label="Expires" type="datetime-local" {...field("expires")} hint="Empty: never" wrong={wrong("expiresAt")} />
       </div>
       <Block title="Models">
         <Check checked={draft.models} onChange={(models) => put({ models })}>Only the models below</Check>
         <div className="grid-fields">
-          {draft.models ? <AreaField label="Allowed models" rows={3} value={draft.allowedModels} onChange={(allowedModels) => put({ allowedModels })} hint="One per line; * stands for any text, as in openai/*" wrong={wrong("allowedModels")} /> : null}
-          {draft.models ? <AreaField label="Allowed combos" rows={3} value={draft.allowedCombos} onChange={(allowedCombos) => put({ allowedCombos })} hint="One per line" wrong={wrong("allowedCombos")} /> : null}
-          <AreaField label="Blocked models" rows={3} value={draft.blockedModels} onChange={(blockedModels) => put({ blockedModels })} hint="One per line; they win over allowed ones" wrong={wrong("blockedModels")} />
+          {draft.models ? <AreaField label="Allowed models" rows={3} {...field("allowedModels")} hint="One per line; * stands for any text, as in openai/*" /> : null}
+          {draft.models ? <AreaField label="Allowed combos" rows={3} {...field("allowedCombos")} hint="One per line" /> : null}
+          <AreaField label="Blocked models" rows={3} {...field("blockedModels")} hint="One per line; they win over allowed ones" />
         </div>
       </Block>
       <Block title="Connections">
@@ -79,15 +81,15 @@ export const Edit = ({ onClose, value }: { readonly value: Key; readonly onClose
       </Block>
       <Block title="Rates and money">
         <div className="grid-fields">
-          <TextField label="Requests a minute" type="number" value={draft.perMinute} onChange={(perMinute) => put({ perMinute })} placeholder="no limit" wrong={wrong("maxRequestsPerMinute")} />
-          <TextField label="Requests a day" type="number" value={draft.perDay} onChange={(perDay) => put({ perDay })} placeholder="no limit" wrong={wrong("maxRequestsPerDay")} />
-          <TextField label="Sessions at once" type="number" value={draft.sessions} onChange={(sessions) => put({ sessions })} placeholder="no limit" wrong={wrong("maxSessions")} />
+          <TextField label="Requests a minute" type="number" {...field("perMinute")} placeholder="no limit" wrong={wrong("maxRequestsPerMinute")} />
+          <TextField label="Requests a day" type="number" {...field("perDay")} placeholder="no limit" wrong={wrong("maxRequestsPerDay")} />
+          <TextField label="Sessions at once" type="number" {...field("sessions")} placeholder="no limit" wrong={wrong("maxSessions")} />
         </div>
         <Check checked={draft.money} onChange={(money) => put({ money })}>Limits of its own, beside its budget</Check>
         {draft.money ? (
           <div className="grid-fields">
-            <TextField label="Its dollars a day" type="number" value={draft.usdADay} onChange={(usdADay) => put({ usdADay })} placeholder="no limit" wrong={wrong("dailyUsageLimitUsd")} />
-            <TextField label="Its dollars a week" type="number" value={draft.usdAWeek} onChange={(usdAWeek) => put({ usdAWeek })} placeholder="no limit" wrong={wrong("weeklyUsageLimitUsd")} />
+            <TextField label="Its dollars a day" type="number" {...field("usdADay")} placeholder="no limit" wrong={wrong("dailyUsageLimitUsd")} />
+            <TextField label="Its dollars a week" type="number" {...field("usdAWeek")} placeholder="no limit" wrong={wrong("weeklyUsageLimitUsd")} />
           </div>
         ) : null}
       </Block>
@@ -96,17 +98,17 @@ export const Edit = ({ onClose, value }: { readonly value: Key; readonly onClose
         {draft.scheduled ? (
           <>
             <div className="grid-fields">
-              <TextField label="From" value={draft.from} onChange={(from) => put({ from })} hint="HH:MM" wrong={wrong("accessSchedule.from")} />
-              <TextField label="Until" value={draft.until} onChange={(until) => put({ until })} hint="HH:MM" wrong={wrong("accessSchedule.until")} />
-              <TextField label="Time zone" value={draft.zone} onChange={(zone) => put({ zone })} wrong={wrong("accessSchedule.tz")} />
+              <TextField label="From" {...field("from")} hint="HH:MM" wrong={wrong("accessSchedule.from")} />
+              <TextField label="Until" {...field("until")} hint="HH:MM" wrong={wrong("accessSchedule.until")} />
+              <TextField label="Time zone" {...field("zone")} wrong={wrong("accessSchedule.tz")} />
             </div>
             <div className="row">{dayNames.map((day, index) => <Check key={day} checked={draft.days.includes(index)} onChange={(on) => put({ days: toggled(draft.days, index, on) })}>{day}</Check>)}</div>
           </>
         ) : null}
-        <AreaField label="Addresses that may use it" rows={2} value={draft.addresses} onChange={(addresses) => put({ addresses })} hint="One per line, as 10.0.0.0/8; empty: all" wrong={wrong("ipAllowlist")} />
+        <AreaField label="Addresses that may use it" rows={2} {...field("addresses")} hint="One per line, as 10.0.0.0/8; empty: all" wrong={wrong("ipAllowlist")} />
       </Block>
       <Block title="Rights and privacy">
-        <AreaField label="Scopes" rows={2} value={draft.scopes} onChange={(scopes) => put({ scopes })} hint="One per line, such as manage; empty: it calls models, nothing else" wrong={wrong("scopes")} />
+        <AreaField label="Scopes" rows={2} {...field("scopes")} hint="One per line, such as manage; empty: it calls models, nothing else" />
         <Check checked={draft.allowUsageCommand} onChange={(allowUsageCommand) => put({ allowUsageCommand })}>Its holder may read its use, as on the page for key holders</Check>
         <Check checked={draft.noLog} onChange={(noLog) => put({ noLog })}>Keep nothing of its prompts and answers</Check>
       </Block>

@@ -6,9 +6,9 @@ import { useChange, useRead } from "../../api/query.ts"
 import type { Answer } from "../../api/contract.ts"
 import { count, money } from "../../format/numbers.ts"
 import { left } from "../../format/time.ts"
+import { filled } from "../../format/members.ts"
 import { Meter } from "../../parts/Bars.tsx"
-import { CodeBlock } from "../../parts/Copy.tsx"
-import { Confirm, Dialog } from "../../parts/Dialog.tsx"
+import { Confirm, Once } from "../../parts/Dialog.tsx"
 import { Empty, isSettled, Loaded, Skeleton } from "../../parts/Feedback.tsx"
 import { Switch, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
@@ -18,6 +18,7 @@ import { Status } from "../../parts/Status.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { Head, pageOf, Pager, pageText, Table } from "../../parts/Table.tsx"
 import { isOwned, Owned } from "../../parts/edit/Theirs.tsx"
+import { Button, IconButton } from "../../parts/Button.tsx"
 import { Budget } from "./Budget.tsx"
 import { Complete } from "./Complete.tsx"
 import { Edit, Make } from "./Edit.tsx"
@@ -28,15 +29,6 @@ const EVERY_MS = 10_000
 const ON_A_PAGE = 100
 
 type BudgetRow = Extract<Answer<"GET /api/usage/budget">, { readonly budgets: unknown }>["budgets"][number]
-
-/** A value that is shown this once; nothing keeps it after the window is closed. */
-const Once = ({ onClose, value }: { readonly value: string; readonly onClose: () => void }) => (
-  <Dialog title="The new key" onClose={onClose} stays>
-    <p>It is shown this once: the gateway keeps only its hash. Copy it before you close this window.</p>
-    <CodeBlock label="key" text={value} />
-    <div className="dialog-foot"><button type="button" className="button button-primary" onClick={onClose}>I have copied it</button></div>
-  </Dialog>
-)
 
 const stateOf = (key: Key, now: number) => {
   if (key.isBanned) return <Status tone="bad" word="Banned" />
@@ -77,10 +69,10 @@ const Row = ({ acts, budget, value }: { readonly value: Key; readonly budget: Bu
       <td><Ago at={value.lastUsedAt} /></td>
       <td className="actions">
         <div className="row">
-          <button type="button" className="button button-small" onClick={acts.onBudget} aria-label={`Budget of ${value.name}`}>Budget</button>
-          <button type="button" className="button button-small button-quiet button-icon" onClick={acts.onEdit} aria-label={`Edit ${value.name}`} title="Edit"><Icon name="edit" size={16} /></button>
-          <button type="button" className="button button-small button-quiet button-icon" onClick={acts.onRenew} disabled={isOwned(value)} aria-label={`New value for ${value.name}`} title="New value"><Icon name="refresh" size={16} /></button>
-          <button type="button" className="button button-small button-quiet button-icon" onClick={acts.onDelete} disabled={isOwned(value)} aria-label={`Delete ${value.name}`} title="Delete"><Icon name="trash" size={16} /></button>
+          <Button kind="small" onClick={acts.onBudget} aria-label={`Budget of ${value.name}`}>Budget</Button>
+          <IconButton icon="edit" word="Edit" of={value.name} onClick={acts.onEdit} />
+          <Button kind="small quiet icon" onClick={acts.onRenew} disabled={isOwned(value)} aria-label={`New value for ${value.name}`} title="New value"><Icon name="refresh" size={16} /></Button>
+          <IconButton icon="trash" word="Delete" of={value.name} onClick={acts.onDelete} disabled={isOwned(value)} />
           <Switch checked={value.isActive} label={`${value.name} may call`} disabled={change.isPending || isOwned(value)} onChange={(isActive) => change.mutate({ params: { id: value.id }, body: { isActive } })} />
         </div>
       </td>
@@ -94,7 +86,7 @@ const Keys = () => {
   const { page: at = "", search = "" } = useSearch({ from: "/keys" })
   const navigate = useNavigate({ from: "/keys" })
   const page = pageOf(at)
-  const set = (change: { readonly page?: string; readonly search?: string }): void => void navigate({ search: Object.fromEntries(Object.entries({ search, page: "", ...change }).filter(([, value]) => value !== "")), replace: true })
+  const set = (change: { readonly page?: string; readonly search?: string }): void => void navigate({ search: filled({ search, page: "", ...change }), replace: true })
   const read = useRead("GET /api/keys", { query: { limit: ON_A_PAGE, offset: page * ON_A_PAGE, ...(search === "" ? {} : { search }) } }, { everyMs: EVERY_MS })
   const budgets = useRead("GET /api/usage/budget", {}, { everyMs: EVERY_MS })
   const ledger = useRead("GET /api/usage/reconciliation")
@@ -103,7 +95,7 @@ const Keys = () => {
   const renew = useChange("POST /api/keys/:id/regenerate", ["GET /api/keys"], ({ key }) => setOpen({ what: "once", value: key }))
   const remove = useChange("DELETE /api/keys/:id", ["GET /api/keys", "GET /api/usage/budget"], close)
   const rows = budgets.data === undefined ? [] : "budgets" in budgets.data ? budgets.data.budgets : [budgets.data]
-  const make = <button type="button" className="button button-primary" onClick={() => setOpen({ what: "make" })}><Icon name="plus" size={16} />Make a key</button>
+  const make = <Button kind="primary" onClick={() => setOpen({ what: "make" })}><Icon name="plus" size={16} />Make a key</Button>
   return (
     <Page title="Keys & budgets" lead={<>Programs call the gateway with these keys. A key without bounds may call every model. <Complete /></>} actions={make}>
       {/* What stands below the keys, and the sum above them, would move them or be moved. */}
@@ -117,7 +109,7 @@ const Keys = () => {
                     <div className="filters"><TextField className="field-wide" label="Find" type="search" value={search} placeholder="Name, id or value" onChange={(value) => set({ search: value })} /></div>
                     <span className="muted small number">{keys.length === 0 ? "0" : `${count(page * ON_A_PAGE + 1)} to ${count(page * ON_A_PAGE + keys.length)}`} of {count(total)}</span>
                   </div>
-                  {keys.length === 0 ? <Empty icon="search" title="No key fits" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : (
+                  {keys.length === 0 ? <Empty icon="search" title="No key fits" action={<Button onClick={() => void navigate({ search: {} })}>Show all</Button>} /> : (
                   <Table label="Keys" isStale={read.isPlaceholderData}>
                     <Head of={["Name", "Value", "State", "Spent", "Used", ""]} />
                     <tbody>
@@ -141,7 +133,7 @@ const Keys = () => {
         </>
       )}
       {open?.what === "make" ? <Make onClose={close} onMade={(value) => setOpen({ what: "once", value })} /> : null}
-      {open?.what === "once" ? <Once value={open.value} onClose={close} /> : null}
+      {open?.what === "once" ? <Once title="The new key" label="key" value={open.value} onClose={close} /> : null}
       {open?.what === "edit" ? <Edit value={open.key} onClose={close} /> : null}
       {open?.what === "budget" ? <Budget keyId={open.key.id} name={open.key.name} budget={rows.find(({ apiKeyId }) => apiKeyId === open.key.id) ?? null} onClose={close} /> : null}
       {open?.what === "renew" ? (

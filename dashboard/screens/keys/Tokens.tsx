@@ -9,6 +9,7 @@ import { Panel } from "../../parts/Page.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
 import { Submit } from "../../parts/edit/Submit.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 type Token = Answer<"GET /api/cli/tokens">["tokens"][number]
 
@@ -23,7 +24,7 @@ const Make = ({ onClose, onMade }: { readonly onClose: () => void; readonly onMa
   return (
     <Dialog title="Make an access token" onClose={onClose} onSubmit={() => make.mutate({ body: { name, scope, ...(days === "" ? {} : { expiresInDays: Number(days) }) } })}>
       <TextField label="Name" value={name} onChange={setName} required autoFocus hint="The machine that will use it" wrong={wrongWith(make.error, "name")} />
-      <SelectField label="May" value={scope} choices={scopes} onChange={(value) => setScope(scopes.find((each) => each.value === value)?.value ?? "read")} />
+      <SelectField label="May" value={scope} choices={scopes} onChange={setScope} />
       <TextField label="Days" type="number" value={days} onChange={setDays} hint="Empty: it does not end" wrong={wrongWith(make.error, "expiresInDays")} />
       <Submit failed="No token was made" of={make} isOff={name === ""}>Make the token</Submit>
     </Dialog>
@@ -36,7 +37,7 @@ export const Tokens = ({ onMade }: { readonly onMade: (token: string) => void })
   const [revoked, setRevoked] = useState<Token | null>(null)
   const revoke = useChange("DELETE /api/cli/tokens/:id", ["GET /api/cli/tokens"], () => setRevoked(null), { said: "The token is revoked.", isRecord: false })
   return (
-    <Panel title="Access tokens" actions={<button type="button" className="button button-small" onClick={() => setMaking(true)}>Make an access token</button>}>
+    <Panel title="Access tokens" actions={<Button kind="small" onClick={() => setMaking(true)}>Make an access token</Button>}>
       <Loaded read={read} what="The access tokens" rows={1}>
         {({ tokens }) => tokens.length === 0 ? <Empty icon="keys" title="No access token">A command line on another machine manages the gateway with one: <code>gateway usage --url https://… --token …</code>.</Empty> : (
           <Table label="Access tokens">
@@ -45,7 +46,7 @@ export const Tokens = ({ onMade }: { readonly onMade: (token: string) => void })
               {tokens.map((token) => (
                 <tr key={token.id}>
                   <td className="cut" title={token.name}>{token.name}</td><td className="mono nowrap">{token.tokenPrefix}</td><td>{token.scope}</td><td><Ago at={token.lastUsedAt} /></td><td>{token.expiresAt === null ? "never" : <Countdown until={token.expiresAt} />}</td>
-                  <td className="actions"><button type="button" className="button button-small button-danger" onClick={() => setRevoked(token)} aria-label={`Revoke ${token.name}`}>Revoke</button></td>
+                  <td className="actions"><Button kind="small danger" onClick={() => setRevoked(token)} aria-label={`Revoke ${token.name}`}>Revoke</Button></td>
                 </tr>
               ))}
             </tbody>

@@ -9,6 +9,7 @@ import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 const EVERY_MS = 2_000
 
@@ -39,7 +40,7 @@ const Held = () => {
                   <td><Ago at={lease.acquiredAt} /></td>
                   <td><Ago at={lease.renewedAt} /></td>
                   <td><Countdown until={lease.expiresAt} /></td>
-                  <td className="actions"><button type="button" className="button button-small button-danger" onClick={() => setAsked(lease)} aria-label={`Release ${nameOf(lease)}`}>Release</button></td>
+                  <td className="actions"><Button kind="small danger" onClick={() => setAsked(lease)} aria-label={`Release ${nameOf(lease)}`}>Release</Button></td>
                 </tr>
               ))}
             </tbody>

@@ -4,10 +4,10 @@ import { call } from "../../api/call.ts"
 import { queryClient, useChange, useRead } from "../../api/query.ts"
 import * as Notes from "../../api/notes.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
+import { Check, choicesOf, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
+import { Submit } from "../../parts/edit/Submit.tsx"
 import type { Key } from "../keys/sentence.ts"
 import type { TokenLimit } from "./rows.ts"
-import { Submit } from "../../parts/edit/Submit.tsx"
 
 const scopes = [{ value: "global", word: "Anywhere" }, { value: "provider", word: "At one provider" }, { value: "model", word: "At one model" }]
 const intervals = [{ value: "daily", word: "Each day" }, { value: "weekly", word: "Each week" }, { value: "monthly", word: "Each month" }]
@@ -49,7 +49,7 @@ export const Edit = ({ keys, limit, onClose }: { readonly limit: TokenLimit | nu
   return (
     <Dialog title={limit === null ? "New limit of tokens" : "Change the limit of tokens"} onClose={onClose} onSubmit={submit}>
       <div className="grid-fields">
-        <SelectField label="Key" value={keyId} choices={keys.map(({ id, name }) => ({ value: id, word: name }))} onChange={setKey} wrong={wrongWith(save.error, "apiKeyId")} />
+        <SelectField label="Key" value={keyId} choices={choicesOf(keys)} onChange={setKey} wrong={wrongWith(save.error, "apiKeyId")} />
         <TextField label="Tokens" type="number" value={most} onChange={setMost} required autoFocus hint="In and out together" wrong={wrongWith(save.error, "tokenLimit")} />
         <SelectField label="Where" value={scope} choices={scopes} onChange={setScope} />
         {scope === "global" ? null : <TextField label={scope === "provider" ? "Provider" : "Model"} value={value} onChange={setValue} list={list} required wrong={wrongWith(save.error, "scopeValue")} />}

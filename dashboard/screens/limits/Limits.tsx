@@ -4,6 +4,7 @@ import { useState } from "react"
 import { call } from "../../api/call.ts"
 import { useEveryKey } from "../../api/everyKey.ts"
 import { useChange, useRead } from "../../api/query.ts"
+import { filled } from "../../format/members.ts"
 import { Meter } from "../../parts/Bars.tsx"
 import { Confirm, Dialog } from "../../parts/Dialog.tsx"
 import { Empty, Loaded } from "../../parts/Feedback.tsx"
@@ -13,6 +14,7 @@ import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
 import { Countdown } from "../../parts/Time.tsx"
+import { Button, IconButton } from "../../parts/Button.tsx"
 import { Budget } from "../keys/Budget.tsx"
 import { Complete } from "../keys/Complete.tsx"
 import type { Key } from "../keys/sentence.ts"
@@ -36,7 +38,7 @@ const ChooseKey = ({ keys, onChosen, onClose }: { readonly keys: ReadonlyArray<K
   return (
     <Dialog title="A budget for which key?" onClose={onClose} onSubmit={() => key === undefined ? undefined : onChosen(key)}>
       <SelectField label="Key" value={id} choices={keys.map((each) => ({ value: each.id, word: each.name }))} onChange={setId} />
-      <div className="dialog-foot"><button type="submit" className="button button-primary" disabled={key === undefined}>Go on</button></div>
+      <div className="dialog-foot"><Button type="submit" kind="primary" disabled={key === undefined}>Go on</Button></div>
     </Dialog>
   )
 }
@@ -61,8 +63,8 @@ const Line = ({ onChange, onDelete, row }: { readonly row: Row; readonly onChang
       <td>{row.resetAt === null ? "–" : <Countdown until={row.resetAt} />}</td>
       <td className="actions">
         <div className="row">
-          {onChange === null ? null : <button type="button" className="button button-small button-quiet button-icon" onClick={onChange} aria-label={`Change ${name}`} title="Change"><Icon name="edit" size={16} /></button>}
-          {onDelete === null ? null : <button type="button" className="button button-small button-quiet button-icon" onClick={onDelete} aria-label={`Delete ${name}`} title="Delete"><Icon name="trash" size={16} /></button>}
+          {onChange === null ? null : <IconButton icon="edit" word="Change" of={name} onClick={onChange} />}
+          {onDelete === null ? null : <IconButton icon="trash" word="Delete" of={name} onClick={onDelete} />}
         </div>
       </td>
     </tr>
@@ -95,11 +97,11 @@ const Limits = () => {
   })
   const wanted = search.toLowerCase()
   const found = rows.filter((row) => (kind === "" || row.kind === kind) && `${row.whose} ${row.what}`.toLowerCase().includes(wanted))
-  const set = (change: { readonly kind?: string; readonly search?: string }): void => void navigate({ search: Object.fromEntries(Object.entries({ kind, search, ...change }).filter(([, value]) => value !== "")), replace: true })
+  const set = (change: { readonly kind?: string; readonly search?: string }): void => void navigate({ search: filled({ kind, search, ...change }), replace: true })
   const actions = (
     <>
-      <button type="button" className="button" disabled={known.length === 0} onClick={() => setOpen({ what: "choose" })}><Icon name="plus" size={16} />Budget</button>
-      <button type="button" className="button button-primary" disabled={known.length === 0} onClick={() => setOpen({ what: "tokens", limit: null })}><Icon name="plus" size={16} />Limit of tokens</button>
+      <Button disabled={known.length === 0} onClick={() => setOpen({ what: "choose" })}><Icon name="plus" size={16} />Budget</Button>
+      <Button kind="primary" disabled={known.length === 0} onClick={() => setOpen({ what: "tokens", limit: null })}><Icon name="plus" size={16} />Limit of tokens</Button>
     </>
   )
   return (
@@ -121,7 +123,7 @@ const Limits = () => {
                 </div>
                 <span className="muted small number">{found.length} of {rows.length}</span>
               </div>
-              {found.length === 0 ? <Empty icon="search" title="No limit fits" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : (
+              {found.length === 0 ? <Empty icon="search" title="No limit fits" action={<Button onClick={() => void navigate({ search: {} })}>Show all</Button>} /> : (
                 <Table label="Limits">
                   <Head of={["Whose", "Kind", "State", ">Used", ">Held", ">Unsettled", ">Limit", "Share", "Anew in", ""]} />
                   <tbody>

@@ -12,6 +12,7 @@ import { TextField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
 import { Form } from "../../parts/edit/Form.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 interface Own {
   readonly usage: SelfUsage | null
@@ -83,7 +84,7 @@ const Me = () => {
       <header className="page-head"><div><Brand /><h1>{own?.usage?.name ?? "Own use"}</h1><p className="muted">What your key used, what it may use, and which models it may ask. The key is kept nowhere.</p></div></header>
       <Form className="filters" onSubmit={() => look.mutate(key.trim())}>
         <TextField className="field-wide" label="API key" type="password" value={key} onChange={setKey} required />
-        <button type="submit" className="button button-primary" disabled={look.isPending || key.trim() === ""}>{own === undefined ? "Show" : "Show again"}</button>
+        <Button type="submit" kind="primary" disabled={look.isPending || key.trim() === ""}>{own === undefined ? "Show" : "Show again"}</Button>
         {own === undefined ? null : (
           <button
             type="button" className="button"

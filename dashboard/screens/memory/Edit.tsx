@@ -6,9 +6,10 @@ import { useChange } from "../../api/query.ts"
 import { count } from "../../format/numbers.ts"
 import { useTheirs } from "../../parts/edit/Theirs.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { AreaField, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
-import { changeOf, type Draft, draftOf, type Entry, kindOf, kinds, metadataOf, newOf, nobody } from "./words.ts"
+import { AreaField, choicesOf, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Submit } from "../../parts/edit/Submit.tsx"
+import { fieldsOf } from "../../parts/edit/fieldsOf.ts"
+import { changeOf, type Draft, draftOf, type Entry, kindOf, kinds, metadataOf, newOf, nobody } from "./words.ts"
 
 const MOST = 8_000
 const touched = ["GET /api/memory"] as const
@@ -32,21 +33,22 @@ export const Edit = ({ entry, onClose, owner }: { readonly entry: Entry | null; 
     if (entry === null) return add.mutate({ body: newOf(draft) })
     void theirs.save({ ...change }, () => save.mutate({ params: { id: entry.id }, body: change }))
   }
+  const field = fieldsOf(draft, put, error)
   return (
     <Dialog title={entry === null ? "Remember something" : `Change ${entry.key}`} onClose={onClose} onSubmit={go}>
-      {entry === null ? <SelectField label="For" value={draft.owner} choices={[nobody, ...keys.map(({ id, name }) => ({ value: id, word: name }))]} onChange={(value) => put({ owner: value })} hint="Nobody else is told it" wrong={wrong("apiKeyId")} /> : null}
+      {entry === null ? <SelectField label="For" {...field("owner")} choices={[nobody, ...choicesOf(keys)]} hint="Nobody else is told it" wrong={wrong("apiKeyId")} /> : null}
       <div className="grid-fields">
-        <TextField label="Name" value={draft.key} onChange={(key) => put({ key })} required hint={entry === null ? "An entry of this name is replaced" : undefined} wrong={wrong("key")} />
+        <TextField label="Name" {...field("key")} required hint={entry === null ? "An entry of this name is replaced" : undefined} />
         <SelectField label="Kind" value={draft.kind} choices={kinds} onChange={(value) => put({ kind: kindOf(value) })} />
       </div>
-      <AreaField label="What models are told" value={draft.content} onChange={(content) => put({ content })} hint={`${count(draft.content.length)} of ${count(MOST)} characters. It is stored as it is: no secret belongs here.`} wrong={draft.content.length > MOST ? `At most ${count(MOST)} characters` : wrong("content")} />
+      <AreaField label="What models are told" {...field("content")} hint={`${count(draft.content.length)} of ${count(MOST)} characters. It is stored as it is: no secret belongs here.`} wrong={draft.content.length > MOST ? `At most ${count(MOST)} characters` : wrong("content")} />
       {entry === null ? (
         <div className="grid-fields">
-          <TextField label="Session" value={draft.session} onChange={(session) => put({ session })} hint="Empty: it is told in all" wrong={wrong("sessionId")} />
-          <TextField label="Until" type="datetime-local" value={draft.ends} onChange={(ends) => put({ ends })} hint="Of this computer's zone. Empty: it does not end." wrong={wrong("expiresAt")} />
+          <TextField label="Session" {...field("session")} hint="Empty: it is told in all" wrong={wrong("sessionId")} />
+          <TextField label="Until" type="datetime-local" {...field("ends")} hint="Of this computer's zone. Empty: it does not end." wrong={wrong("expiresAt")} />
         </div>
       ) : null}
-      <AreaField label="Metadata, JSON" rows={2} value={draft.metadata} onChange={(metadata) => put({ metadata })} hint="For people; models are not told it" wrong={metadataOf(draft.metadata) === undefined ? "This is no JSON object" : wrong("metadata")} />
+      <AreaField label="Metadata, JSON" rows={2} {...field("metadata")} hint="For people; models are not told it" wrong={metadataOf(draft.metadata) === undefined ? "This is no JSON object" : wrong("metadata")} />
       <Submit failed={entry === null ? "It was not stored" : "The entry was not changed"} of={[add, save]} theirs={theirs} isOff={!isReady || entry !== null && Object.keys(change).length === 0} onClose={onClose}>{entry === null ? "Remember it" : "Save"}</Submit>
     </Dialog>
   )

@@ -5,12 +5,14 @@ import { call } from "../../api/call.ts"
 import { useEveryKey } from "../../api/everyKey.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { count, percent, tokens } from "../../format/numbers.ts"
+import { filled } from "../../format/members.ts"
 import { Empty, Failure, isSettled, Loaded, Skeleton } from "../../parts/Feedback.tsx"
-import { SelectField, TextField } from "../../parts/Field.tsx"
+import { choicesOf, SelectField, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Head, pageOf, Pager, pageText, Table } from "../../parts/Table.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
+import { Button, IconButton } from "../../parts/Button.tsx"
 import { Clear } from "./Clear.tsx"
 import { Edit } from "./Edit.tsx"
 import { Engine, Settings } from "./Settings.tsx"
@@ -32,8 +34,8 @@ const Memory = () => {
   const [open, setOpen] = useState<Open>(null)
   const close = (): void => setOpen(null)
   const set = (change: { readonly search?: string; readonly key?: string; readonly type?: string; readonly page?: string }): void =>
-    void navigate({ search: Object.fromEntries(Object.entries({ search, key: owner, type, page: "", ...change }).filter(([, value]) => value !== "")), replace: true })
-  const choices = [nobody, ...(keys.data ?? []).map(({ id, name }) => ({ value: id, word: name }))]
+    void navigate({ search: filled({ search, key: owner, type, page: "", ...change }), replace: true })
+  const choices = [nobody, ...choicesOf(keys.data ?? [])]
   const nameOf = (id: string): string => id === "" ? nobody.word : choices.find(({ value }) => value === id)?.word ?? id
   const remove = useChange("DELETE /api/memory/:id", ["GET /api/memory"], undefined, {
     said: "The entry is forgotten.",
@@ -43,7 +45,7 @@ const Memory = () => {
     }
   })
   const isFiltered = owner !== "" || type !== "" || search !== ""
-  const add = <button type="button" className="button button-primary" onClick={() => setOpen({ what: "add" })}><Icon name="plus" size={16} />Remember something</button>
+  const add = <Button kind="primary" onClick={() => setOpen({ what: "add" })}><Icon name="plus" size={16} />Remember something</Button>
   return (
     <Page title="Memory" lead="Notes for callers, which the models of their later conversations are told. Nothing is taken out of conversations by itself." actions={add}>
       {!isSettled(read, settings, keys) ? <Skeleton rows={8} /> : (
@@ -56,11 +58,11 @@ const Memory = () => {
                 <SelectField label="Of" value={owner} choices={[{ value: "", word: "Everybody" }, ...choices]} onChange={(value) => set({ key: value })} />
                 <SelectField label="Kind" value={type} choices={[{ value: "", word: "All" }, ...kinds]} onChange={(value) => set({ type: value })} />
               </div>
-              {owner === "" ? null : <button type="button" className="button button-small button-danger" onClick={() => setOpen({ what: "clear" })}>Forget …</button>}
+              {owner === "" ? null : <Button kind="small danger" onClick={() => setOpen({ what: "clear" })}>Forget …</Button>}
             </div>
             <Failure what="The entry was not forgotten" error={remove.error} inPanel />
             <Loaded read={read} what="The entries">
-              {({ data, totalPages }) => data.length === 0 ? (isFiltered ? <Empty icon="search" title="No entry fits" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : <Empty icon="memory" title="Nothing is remembered yet" action={add}>Agents remember by the tool <code>gateway_memory_add</code>.</Empty>) : (
+              {({ data, totalPages }) => data.length === 0 ? (isFiltered ? <Empty icon="search" title="No entry fits" action={<Button onClick={() => void navigate({ search: {} })}>Show all</Button>} /> : <Empty icon="memory" title="Nothing is remembered yet" action={add}>Agents remember by the tool <code>gateway_memory_add</code>.</Empty>) : (
                 <>
                   <Table label="Entries" isStale={read.isPlaceholderData}>
                     <Head of={["Name", "What models are told", "Kind", "Of", "Session", "Changed", "Ends in", ""]} />
@@ -70,8 +72,8 @@ const Memory = () => {
                           <td className="cut" title={entry.key}><strong>{entry.key}</strong></td><td className="cut" title={entry.content}>{entry.content}</td><td>{kindWord(entry.type)}</td><td className="cut" title={nameOf(entry.apiKeyId)}>{nameOf(entry.apiKeyId)}</td><td className="cut" title={entry.sessionId}>{entry.sessionId || "all"}</td><td><Ago at={entry.updatedAt} /></td><td>{entry.expiresAt === null ? "never" : <Countdown until={entry.expiresAt} />}</td>
                           <td className="actions">
                             <div className="row">
-                              <button type="button" className="button button-small button-quiet button-icon" onClick={() => setOpen({ what: "edit", entry })} aria-label={`Edit ${entry.key}`} title="Edit"><Icon name="edit" size={16} /></button>
-                              <button type="button" className="button button-small button-quiet button-icon" disabled={remove.isPending} onClick={() => remove.mutate({ params: { id: entry.id } })} aria-label={`Forget ${entry.key}`} title="Forget"><Icon name="trash" size={16} /></button>
+                              <IconButton icon="edit" word="Edit" of={entry.key} onClick={() => setOpen({ what: "edit", entry })} />
+                              <IconButton icon="trash" word="Forget" of={entry.key} disabled={remove.isPending} onClick={() => remove.mutate({ params: { id: entry.id } })} />
                             </div>
                           </td>
                         </tr>

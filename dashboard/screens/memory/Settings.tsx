@@ -9,12 +9,14 @@ import { Changes } from "../../parts/edit/Changes.tsx"
 import { useTheirs } from "../../parts/edit/Theirs.tsx"
 import { useDraft } from "../../parts/edit/useDraft.ts"
 import { Failure, Loaded } from "../../parts/Feedback.tsx"
-import { Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
+import { Check, choicesOf, SelectField, TextField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status, type Tone } from "../../parts/Status.tsx"
-import { nobody, ownerOf } from "./words.ts"
 import { Submit } from "../../parts/edit/Submit.tsx"
 import { Form } from "../../parts/edit/Form.tsx"
+import { Button } from "../../parts/Button.tsx"
+import { fieldsOf } from "../../parts/edit/fieldsOf.ts"
+import { nobody, ownerOf } from "./words.ts"
 
 type Stored = Answer<"GET /api/settings/memory">
 type Change = Body<"PUT /api/settings/memory">
@@ -38,16 +40,16 @@ export const Settings = ({ stored }: { readonly stored: Stored }) => {
     undo: (_, { body }) => () => call("PUT /api/settings/memory", { body: Object.fromEntries(Object.keys(body ?? {}).map((name) => [name, stored[name as keyof Stored]])) as Change })
   })
   const theirs = useTheirs(async () => ({ ...(await call("GET /api/settings/memory")) }), { ...stored })
-  const wrong = (field: string): string | undefined => wrongWith(save.error, field)
+  const field = fieldsOf(draft, put, save.error)
   return (
     <Panel title="What models are told">
       <Form onSubmit={() => void theirs.save({ ...change }, () => save.mutate({ body: change }))}>
         <Check checked={draft.memoryEnabled} onChange={(memoryEnabled) => put({ memoryEnabled })}>Models are told what is remembered for their caller</Check>
         <div className="grid-fields">
-          <TextField label="Tokens at most" type="number" value={draft.memoryMaxTokens} onChange={(memoryMaxTokens) => put({ memoryMaxTokens })} hint="Estimated; 0: nothing is told" wrong={wrong("memoryMaxTokens")} />
-          <TextField label="Days" type="number" value={draft.memoryRetentionDays} onChange={(memoryRetentionDays) => put({ memoryRetentionDays })} hint="An entry is told so long after its last change; 0: always" wrong={wrong("memoryRetentionDays")} />
-          <SelectField label="Where not all fits" value={draft.memoryStrategy} choices={strategies} onChange={(value) => put({ memoryStrategy: strategies.find((one) => one.value === value)?.value ?? "hybrid" })} />
-          <TextField label="Model that compares meanings" value={draft.embeddingSource} list={list} onChange={(embeddingSource) => put({ embeddingSource })} hint="auto: none, words alone decide. Its vendor reads the entries." wrong={wrong("embeddingSource")} />
+          <TextField label="Tokens at most" type="number" {...field("memoryMaxTokens")} hint="Estimated; 0: nothing is told" />
+          <TextField label="Days" type="number" {...field("memoryRetentionDays")} hint="An entry is told so long after its last change; 0: always" />
+          <SelectField label="Where not all fits" {...field("memoryStrategy")} choices={strategies} />
+          <TextField label="Model that compares meanings" {...field("embeddingSource")} list={list} hint="auto: none, words alone decide. Its vendor reads the entries." />
         </div>
         <datalist id={list}>{models.flatMap(({ id: provider, models: own }) => own.map(({ id }) => id.startsWith(`${provider}/`) ? id : `${provider}/${id}`)).map((id) => <option key={id} value={id}>{id}</option>)}</datalist>
         {changed.length === 0 ? null : <Changes list={changed.map((what) => ({ what, before: String(stored[what]), after: String(now[what]) }))} />}
@@ -87,8 +89,8 @@ export const Engine = ({ everyMs }: { readonly everyMs: number }) => {
             {error === undefined ? null : <p className="small wrap">{error}</p>}
             {status.data?.embedding.active !== true ? <p className="small muted">Words alone decide. Name an embedding model to compare meanings.</p> : (
               <Form className="row" onSubmit={() => reindex.mutate({ body: owner === "" ? {} : { apiKeyId: ownerOf(owner) ?? "" } })}>
-                <SelectField label="Embed again the entries of" value={owner} choices={[{ value: "", word: "All" }, nobody, ...keys.map(({ id, name }) => ({ value: id, word: name }))]} onChange={setOwner} />
-                <button type="submit" className="button" disabled={reindex.isPending}>Embed them again</button>
+                <SelectField label="Embed again the entries of" value={owner} choices={[{ value: "", word: "All" }, nobody, ...choicesOf(keys)]} onChange={setOwner} />
+                <Button type="submit" disabled={reindex.isPending}>Embed them again</Button>
               </Form>
             )}
             <Failure what="They are not embedded again" error={reindex.error} />

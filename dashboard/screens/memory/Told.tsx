@@ -5,12 +5,13 @@ import { useChange } from "../../api/query.ts"
 import { count, tokens } from "../../format/numbers.ts"
 import { CodeBlock } from "../../parts/Copy.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
-import { SelectField, TextField } from "../../parts/Field.tsx"
+import { choicesOf, SelectField, TextField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
-import { NOBODY, nobody, ownerOf } from "./words.ts"
 import { Form } from "../../parts/edit/Form.tsx"
+import { Button } from "../../parts/Button.tsx"
+import { NOBODY, nobody, ownerOf } from "./words.ts"
 
 export const Told = () => {
   const keys = useEveryKey().data ?? []
@@ -22,11 +23,11 @@ export const Told = () => {
     <Panel title="What would a conversation be told?">
       <Form onSubmit={() => ask.mutate({ body: { apiKeyId: ownerOf(owner) ?? "", query, ...(session === "" ? {} : { sessionId: session }) } })}>
         <div className="grid-fields">
-          <SelectField label="Caller" value={owner} choices={[nobody, ...keys.map(({ id, name }) => ({ value: id, word: name }))]} onChange={setOwner} />
+          <SelectField label="Caller" value={owner} choices={[nobody, ...choicesOf(keys)]} onChange={setOwner} />
           <TextField label="Its first message" value={query} onChange={setQuery} hint="It decides where not all fits" />
           <TextField label="In session" value={session} onChange={setSession} hint="Empty: in none" />
         </div>
-        <div className="row"><button type="submit" className="button" disabled={ask.isPending}>Find out</button></div>
+        <div className="row"><Button type="submit" disabled={ask.isPending}>Find out</Button></div>
         <Failure what="It could not be found out" error={ask.error} />
         {ask.data === undefined || ask.error !== null ? null : (
           <>

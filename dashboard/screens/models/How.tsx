@@ -8,6 +8,8 @@ import { Loaded } from "../../parts/Feedback.tsx"
 import { AreaField, Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Form } from "../../parts/edit/Form.tsx"
 import { Submit } from "../../parts/edit/Submit.tsx"
+import { Button } from "../../parts/Button.tsx"
+import { fieldsOf } from "../../parts/edit/fieldsOf.ts"
 
 type Stored = Answer<"GET /api/provider-models">["models"][number]
 type Change = Body<"POST /api/provider-models">
@@ -62,20 +64,21 @@ const Fields = ({ model, onClose, provider, stored }: { readonly provider: strin
   const error = save.error ?? remove.error
   const wrong = (field: string): string | undefined => wrongWith(error, field)
   const body = bodyOf(draft)
+  const field = fieldsOf(draft, put, error)
   return (
     <Form className="stack" onSubmit={() => {
       if (body !== null) save.mutate({ body })
     }}>
       {model !== "" ? null : (
         <div className="grid-fields">
-          <TextField label="Provider" value={draft.provider} onChange={(value) => put({ provider: value })} required hint="Its id, or the prefix of a server of yours" wrong={wrong("provider")} />
-          <TextField label="Model" value={draft.model} onChange={(value) => put({ model: value })} required hint="As the provider calls it" wrong={wrong("modelId")} />
+          <TextField label="Provider" {...field("provider")} required hint="Its id, or the prefix of a server of yours" />
+          <TextField label="Model" {...field("model")} required hint="As the provider calls it" wrong={wrong("modelId")} />
         </div>
       )}
       <div className="grid-fields">
-        <SelectField label="Format of calls" value={draft.format} choices={formats} onChange={(format) => put({ format })} hint="Clients speak any; answers come back in theirs" wrong={wrong("targetFormat")} />
-        <SelectField label="The role developer is sent" value={draft.role} choices={roles} onChange={(role) => put({ role })} wrong={wrong("preserveOpenAIDeveloperRole")} />
-        <SelectField label="Free of charge" value={draft.isFree} choices={free} onChange={(isFree) => put({ isFree })} hint="Only how it is marked here" wrong={wrong("isFree")} />
+        <SelectField label="Format of calls" {...field("format")} choices={formats} hint="Clients speak any; answers come back in theirs" wrong={wrong("targetFormat")} />
+        <SelectField label="The role developer is sent" {...field("role")} choices={roles} wrong={wrong("preserveOpenAIDeveloperRole")} />
+        <SelectField label="Free of charge" {...field("isFree")} choices={free} hint="Only how it is marked here" />
       </div>
       <Check checked={draft.calls} onChange={(calls) => put({ calls })}>Ids of tool calls are sent as nine letters and digits</Check>
       <details>
@@ -88,14 +91,14 @@ const Fields = ({ model, onClose, provider, stored }: { readonly provider: strin
                 put({ preset: text === "" ? rest : { ...rest, [name]: Number(text) } })
               }} />
           ))}
-          <AreaField label="Stop sequences" rows={2} value={draft.stops} onChange={(stops) => put({ stops })} hint="One per line" wrong={wrong("generationConfig.preset.stopSequences")} />
+          <AreaField label="Stop sequences" rows={2} {...field("stops")} hint="One per line" wrong={wrong("generationConfig.preset.stopSequences")} />
         </div>
       </details>
       <details>
         <summary>For clients of one format</summary>
-        <AreaField label="By format" rows={5} value={draft.clients} onChange={(clients) => put({ clients })} hint={'JSON, such as {"claude": {"normalizeToolCallId": false, "upstreamHeaders": {"x-team": "agents"}}}'} wrong={body === null ? "This is no JSON" : wrong("compatByProtocol")} />
+        <AreaField label="By format" rows={5} {...field("clients")} hint={'JSON, such as {"claude": {"normalizeToolCallId": false, "upstreamHeaders": {"x-team": "agents"}}}'} wrong={body === null ? "This is no JSON" : wrong("compatByProtocol")} />
       </details>
-      <Submit failed="The model was not changed" of={[save, remove]} isOff={body === null || draft.provider === "" || draft.model === ""} extra={stored === undefined ? null : <button type="button" className="button" disabled={remove.isPending} onClick={() => remove.mutate({ query: { provider, model } })}>Back to its provider's way</button>} />
+      <Submit failed="The model was not changed" of={[save, remove]} isOff={body === null || draft.provider === "" || draft.model === ""} extra={stored === undefined ? null : <Button disabled={remove.isPending} onClick={() => remove.mutate({ query: { provider, model } })}>Back to its provider's way</Button>} />
     </Form>
   )
 }

@@ -9,6 +9,7 @@ import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 const EVERY_MS = 30_000
 /** Warnings that are drawn. */
@@ -58,8 +59,8 @@ const List = ({ path, setting, word }: typeof lists[number]) => {
     <Panel
       title={`${word} from public lists`} actions={(
         <div className="row">
-          <button type="button" className="button button-small" disabled={sync.isPending} onClick={() => sync.mutate({ body: {} }, { onError: () => void queryClient.invalidateQueries({ queryKey: [`GET ${path}`] }) })} aria-label={`Read now: ${word.toLowerCase()}`}>{sync.isPending ? "Reading" : "Read now"}</button>
-          {held === 0 ? null : <button type="button" className="button button-small" onClick={() => setClearing(true)} aria-label={`Remove … ${word.toLowerCase()} of lists`}>Remove …</button>}
+          <Button kind="small" disabled={sync.isPending} onClick={() => sync.mutate({ body: {} }, { onError: () => void queryClient.invalidateQueries({ queryKey: [`GET ${path}`] }) })} aria-label={`Read now: ${word.toLowerCase()}`}>{sync.isPending ? "Reading" : "Read now"}</Button>
+          {held === 0 ? null : <Button kind="small" onClick={() => setClearing(true)} aria-label={`Remove … ${word.toLowerCase()} of lists`}>Remove …</Button>}
         </div>
       )}
     >

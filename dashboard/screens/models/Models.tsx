@@ -3,12 +3,14 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router"
 import { useId, useState } from "react"
 import { useRead } from "../../api/query.ts"
 import { count, counted, duration, money, percent, tokens, unknown } from "../../format/numbers.ts"
+import { filled } from "../../format/members.ts"
 import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
+import { Button, IconButton } from "../../parts/Button.tsx"
 import { nameOf } from "../combos/draft.ts"
 import { How } from "./How.tsx"
 import { ModelNames, useConnected } from "./ModelNames.tsx"
@@ -39,9 +41,9 @@ const Models = () => {
   const [how, setHow] = useState<Pick<Model, "model" | "provider"> | null>(null)
   const wanted = search.toLowerCase()
   const usedBy = (id: string): ReadonlyArray<string> => (combos.data?.combos ?? []).filter(({ models: steps }) => steps.some((step) => step.kind === "model" && nameOf(step) === id)).map(({ name }) => name)
-  const set = (change: { readonly search?: string; readonly show?: string }): void => void navigate({ search: Object.fromEntries(Object.entries({ search, show, ...change }).filter(([, value]) => value !== "")), replace: true })
+  const set = (change: { readonly search?: string; readonly show?: string }): void => void navigate({ search: filled({ search, show, ...change }), replace: true })
   return (
-    <Page title="Models & prices" lead="Prices are dollars for a million tokens. A model without a price counts as free in budgets and sums." actions={<button type="button" className="button" onClick={() => setHow({ provider: "", model: "" })}><Icon name="plus" size={16} />Add a model</button>}>
+    <Page title="Models & prices" lead="Prices are dollars for a million tokens. A model without a price counts as free in budgets and sums." actions={<Button onClick={() => setHow({ provider: "", model: "" })}><Icon name="plus" size={16} />Add a model</Button>}>
       <Panel>
         <div className="panel-head">
           <div className="filters">
@@ -56,7 +58,7 @@ const Models = () => {
             const list = all.filter((row) =>
               `${row.provider}/${row.model} ${row.name}`.toLowerCase().includes(wanted)
               && (show === "all" || (show === "unpriced" ? !row.priced : show === "mine" ? row.price?.source === "user" : connected.has(row.provider) || hidesCost(row)))).sort(inOrder)
-            if (list.length === 0) return <Empty icon="models" title="No model fits" action={<button type="button" className="button" onClick={() => void navigate({ search: { show: "all" } })}>Show all</button>} />
+            if (list.length === 0) return <Empty icon="models" title="No model fits" action={<Button onClick={() => void navigate({ search: { show: "all" } })}>Show all</Button>} />
             return (
               <>
                 {hidden.length === 0 ? null : (
@@ -79,7 +81,7 @@ const Models = () => {
                           <td className="end">{row.used === undefined ? unknown : hidesCost(row) ? <Status tone="warn" word="not known" /> : money(row.used.cost)}</td>
                           <td className="end">{duration(row.latency?.p50LatencyMs)}</td><td className="end">{percent(row.latency?.successRate)}</td>
                           <td className="wrap">{usedBy(id).map((name) => <span key={name} className="tag">{name}</span>)}</td>
-                          <td className="actions"><div className="row"><button type="button" className="button button-small button-quiet button-icon" onClick={() => setHow(row)} aria-label={`How ${id} is called`} title="How it is called"><Icon name="settings" size={16} /></button><button type="button" className="button button-small button-quiet button-icon" onClick={() => setOpen(row)} aria-label={`Price of ${id}`} title="Price"><Icon name="edit" size={16} /></button></div></td>
+                          <td className="actions"><div className="row"><Button kind="small quiet icon" onClick={() => setHow(row)} aria-label={`How ${id} is called`} title="How it is called"><Icon name="settings" size={16} /></Button><IconButton icon="edit" word="Price" of={`of ${id}`} onClick={() => setOpen(row)} /></div></td>
                         </tr>
                       )
                     })}

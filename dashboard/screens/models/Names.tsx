@@ -4,11 +4,11 @@ import { call } from "../../api/call.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { TextField, wrongWith } from "../../parts/Field.tsx"
-import { Icon } from "../../parts/Icon.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
 import { Targets } from "../combos/Targets.tsx"
 import { Form } from "../../parts/edit/Form.tsx"
+import { Button, IconButton } from "../../parts/Button.tsx"
 
 const touched = ["GET /api/settings/model-aliases", "GET /api/pricing/models"] as const
 
@@ -43,7 +43,7 @@ export const Aliases = ({ list }: { readonly list: string }) => {
           <TextField label="Stands for" value={to} list={list} onChange={setTo} wrong={wrongWith(add.error, "to")} />
         </div>
         <Failure what="The alias was not changed" error={error} />
-        <div className="row"><button type="submit" className="button button-small" disabled={add.isPending || from.trim() === "" || to.trim() === ""}>Set the alias</button></div>
+        <div className="row"><Button type="submit" kind="small" disabled={add.isPending || from.trim() === "" || to.trim() === ""}>Set the alias</Button></div>
       </Form>
       <Loaded read={read} what="The aliases" rows={1}>
         {({ aliases }) => Object.keys(aliases).length === 0 ? <Empty icon="models" title="No alias yet">Let clients ask for a name of yours, and change what answers without them.</Empty> : (
@@ -53,7 +53,7 @@ export const Aliases = ({ list }: { readonly list: string }) => {
               {Object.entries(aliases).map(([name, model]) => (
                 <tr key={name}>
                   <td className="cut" title={name}>{name}</td><td className="cut" title={model}>{model}</td>
-                  <td className="actions"><button type="button" className="button button-small button-quiet button-icon" disabled={remove.isPending} onClick={() => remove.mutate({ query: { from: name } })} aria-label={`Delete the alias ${name}`} title="Delete"><Icon name="trash" size={16} /></button></td>
+                  <td className="actions"><IconButton icon="trash" word="Delete" of={`the alias ${name}`} disabled={remove.isPending} onClick={() => remove.mutate({ query: { from: name } })} /></td>
                 </tr>
               ))}
             </tbody>
@@ -71,7 +71,7 @@ export const WhoAnswers = ({ list }: { readonly list: string }) => {
     <Panel title="Who answers to a name?">
       <Form onSubmit={() => explain.mutate({ body: { model: name.trim() } })}>
         <TextField label="Name that a client asks for" value={name} list={list} onChange={setName} hint="A model, an alias, a combo or a mapped name. Nothing is sent." />
-        <div className="row"><button type="submit" className="button button-small" disabled={explain.isPending || name.trim() === ""}>Find out</button></div>
+        <div className="row"><Button type="submit" kind="small" disabled={explain.isPending || name.trim() === ""}>Find out</Button></div>
         <Failure what="No plan could be made" error={explain.error} />
         {explain.data === undefined ? null : <Targets plan={explain.data} />}
       </Form>

@@ -6,6 +6,7 @@ import { useChange } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { TextField } from "../../parts/Field.tsx"
 import { Submit } from "../../parts/edit/Submit.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 export type PriceRow = Answer<"GET /api/pricing">[string][string]
 
@@ -51,7 +52,7 @@ export const Price = ({ model, onClose, price, provider }: { readonly provider: 
         <summary>Service tiers, times the price of tokens</summary>
         <div className="grid-fields" style={{ paddingTop: "1rem" }}>{(Object.keys(tierFields) as ReadonlyArray<Field>).map(input)}</div>
       </details>
-      <Submit failed="The price was not changed" of={[save, reset]} isOff={changed.length === 0} extra={price?.source === "user" ? <button type="button" className="button" disabled={reset.isPending} onClick={() => reset.mutate({ query: { provider, model } })}>Back to the default</button> : null} />
+      <Submit failed="The price was not changed" of={[save, reset]} isOff={changed.length === 0} extra={price?.source === "user" ? <Button disabled={reset.isPending} onClick={() => reset.mutate({ query: { provider, model } })}>Back to the default</Button> : null} />
     </Dialog>
   )
 }

@@ -19,7 +19,7 @@ export const Degradation = ({ contract: { combined, faults, features } }: { read
   return (
     <Panel
       title="What each feature does while a server fails"
-      actions={<SelectField label="Fault" value={fault} choices={faults.map((value) => ({ value, word: value.replaceAll("-", " ") }))} onChange={(value) => setFault(faults.find((each) => each === value) ?? fault)} />}
+      actions={<SelectField label="Fault" value={fault} choices={faults.map((value) => ({ value, word: value.replaceAll("-", " ") }))} onChange={setFault} />}
     >
       <Table label="What each feature does">
         <Head of={["Feature", "What asks for it", ">Acts on what is up to", ">A request loses up to", "How"]} />

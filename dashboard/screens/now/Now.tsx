@@ -8,6 +8,7 @@ import { Status } from "../../parts/Status.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
 import type { Matter } from "../overview/attention.ts"
 import { useMatters } from "../overview/useMatters.ts"
+import { Button } from "../../parts/Button.tsx"
 
 const EVERY_MS = 5_000
 
@@ -50,9 +51,9 @@ const Now = () => {
           <List title="Heals by itself" empty="Nothing rests" rows={found.filter(({ heals }) => heals)} />
           <Panel title="Three safe acts">
             <div className="panel-body">
-              <button type="button" className="button" disabled={test.isPending} onClick={() => test.mutate({ body: { mode: "all" } })}>{test.isPending ? "Testing" : "Test every connection"}</button>
-              <button type="button" className="button" disabled={close.isPending} onClick={() => close.mutate({ body: {} })}>Close the breakers</button>
-              <button type="button" className="button" disabled={clear.isPending} onClick={() => clear.mutate({ body: { all: true } })}>End the lockouts</button>
+              <Button disabled={test.isPending} onClick={() => test.mutate({ body: { mode: "all" } })}>{test.isPending ? "Testing" : "Test every connection"}</Button>
+              <Button disabled={close.isPending} onClick={() => close.mutate({ body: {} })}>Close the breakers</Button>
+              <Button disabled={clear.isPending} onClick={() => clear.mutate({ body: { all: true } })}>End the lockouts</Button>
               <p className="small muted">None of them changes the configuration: what still fails rests again.</p>
               <Failure what="It was not done" error={error} />
             </div>

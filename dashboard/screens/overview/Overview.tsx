@@ -8,6 +8,7 @@ import { Empty, Failure, Skeleton } from "../../parts/Feedback.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { Ribbon } from "./Ribbon.tsx"
 import { Tiles } from "./Tiles.tsx"
 import { useMatters } from "./useMatters.ts"
@@ -33,7 +34,7 @@ const Overview = () => {
         actions={pending ? null : (
           <span className="row">
             <span className="muted small">{list.length === 0 ? "nothing" : list.length}</span>
-            {list.length > FEW ? <button type="button" className="button button-small" style={{ marginBlock: "-.3rem" }} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>{isOpen ? "Show fewer" : "Show all"}</button> : null}
+            {list.length > FEW ? <Button kind="small" style={{ marginBlock: "-.3rem" }} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>{isOpen ? "Show fewer" : "Show all"}</Button> : null}
           </span>
         )}
       >

@@ -10,6 +10,7 @@ import { type LiveEvent, useLive } from "../../live/socket.ts"
 import { useNow } from "../../parts/now.ts"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { draw, inks } from "./ribbonCanvas.ts"
 
 /** Between two drawings, ms. */
@@ -113,7 +114,7 @@ export const Ribbon = () => {
   return (
     <Panel
       title="The last 15 minutes"
-      actions={moment === null ? <Status tone={state === "live" ? "ok" : "warn"} word={state === "live" ? "Live" : "No live events"} /> : <button type="button" className="button button-small" onClick={() => show(null)}>Back to now</button>}
+      actions={moment === null ? <Status tone={state === "live" ? "ok" : "warn"} word={state === "live" ? "Live" : "No live events"} /> : <Button kind="small" onClick={() => show(null)}>Back to now</Button>}
     >
       <div className="panel-body">
         <canvas

@@ -12,6 +12,8 @@ import { AreaField, SelectField, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { codeOf, type Language, languages } from "./code.ts"
 import { type Ask, type FormatName, formatOf, formats } from "./formats.ts"
 import { Frames, Strip } from "./Frames.tsx"
@@ -19,7 +21,6 @@ import { Microscope } from "./Microscope.tsx"
 import { Outcome } from "./Outcome.tsx"
 import { states } from "./states.ts"
 import { type Asked, useStreams } from "./useStream.ts"
-import { Form } from "../../parts/edit/Form.tsx"
 
 /** How long a key lives that is made for the playground, ms. */
 const KEY_LIVES_MS = 3_600_000
@@ -129,9 +130,9 @@ const Playground = () => {
                 <TextField label="Key" type="password" value={key} onChange={setKey} placeholder="none" hint="Kept in this page only. Without one the gateway answers only while it requires none." />
                 {keyNeeded.data === undefined ? null : (
                   <div className="row">
-                    <button type="button" className="button button-small" disabled={mint.isPending} onClick={() => mint.mutate({ body: { name: "playground", expiresAt: new Date(Date.now() + KEY_LIVES_MS).toISOString() } })}>
+                    <Button kind="small" disabled={mint.isPending} onClick={() => mint.mutate({ body: { name: "playground", expiresAt: new Date(Date.now() + KEY_LIVES_MS).toISOString() } })}>
                       <Icon name="keys" size={16} />Make a key for one hour
-                    </button>
+                    </Button>
                   </div>
                 )}
                 <Failure what="No key was made" error={mint.error} />
@@ -139,8 +140,8 @@ const Playground = () => {
             </details>
             <div className="row">
               {busy
-                ? <button type="button" className="button" onClick={stop}><Icon name="stop" size={16} />Stop</button>
-                : <button type="submit" className="button button-primary" disabled={!canSend}><Icon name="play" size={16} />Send</button>}
+                ? <Button onClick={stop}><Icon name="stop" size={16} />Stop</Button>
+                : <Button type="submit" kind="primary" disabled={!canSend}><Icon name="play" size={16} />Send</Button>}
             </div>
           </div>
         </Form>

@@ -6,8 +6,8 @@ import { Changes } from "../../parts/edit/Changes.tsx"
 import { useTheirs } from "../../parts/edit/Theirs.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
-import { changedOf, differencesOf, draftOf, fieldsOf, type Plugin, textOf, wholeOf } from "./config.ts"
 import { Submit } from "../../parts/edit/Submit.tsx"
+import { changedOf, differencesOf, draftOf, fieldsOf, type Plugin, textOf, wholeOf } from "./config.ts"
 
 export const Configure = ({ onClose, plugin }: { readonly plugin: Plugin; readonly onClose: () => void }) => {
   const params = { name: plugin.name }

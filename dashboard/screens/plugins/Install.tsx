@@ -3,8 +3,8 @@ import { useState } from "react"
 import { useChange } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { AreaField, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
-import { example, objectOf } from "./config.ts"
 import { Submit } from "../../parts/edit/Submit.tsx"
+import { example, objectOf } from "./config.ts"
 
 const sources = [{ value: "folder", word: "A folder on the gateway's machine" }, { value: "code", word: "A manifest and its code" }]
 

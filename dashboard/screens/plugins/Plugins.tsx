@@ -12,6 +12,7 @@ import { Page, Panel } from "../../parts/Page.tsx"
 import { Status, type Tone } from "../../parts/Status.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
+import { Button, IconButton } from "../../parts/Button.tsx"
 import { hooksOf, type Plugin } from "./config.ts"
 import { Configure } from "./Configure.tsx"
 import { Install } from "./Install.tsx"
@@ -48,8 +49,8 @@ const Row = ({ onOpen, plugin }: { readonly plugin: Plugin; readonly onOpen: (wh
         <td className="actions">
           <div className="row">
             <Switch checked={isOn} label={`${name} is active`} disabled={activate.isPending || deactivate.isPending} onChange={put} />
-            <button type="button" className="button button-small button-quiet button-icon" disabled={Object.keys(plugin.configSchema).length === 0} onClick={() => onOpen("configure")} aria-label={`Settings of ${name}`} title="Settings"><Icon name="settings" size={16} /></button>
-            <button type="button" className="button button-small button-quiet button-icon" onClick={() => onOpen("remove")} aria-label={`Remove ${name}`} title="Remove"><Icon name="trash" size={16} /></button>
+            <IconButton icon="settings" word="Settings" of={`of ${name}`} disabled={Object.keys(plugin.configSchema).length === 0} onClick={() => onOpen("configure")} />
+            <IconButton icon="trash" word="Remove" of={name} onClick={() => onOpen("remove")} />
           </div>
         </td>
       </tr>
@@ -63,7 +64,7 @@ const Plugins = () => {
   const [open, setOpen] = useState<Open>(null)
   const close = (): void => setOpen(null)
   const remove = useChange("DELETE /api/plugins/:name", touched, close, { said: "The plugin is removed." })
-  const install = <button type="button" className="button button-primary" onClick={() => setOpen({ what: "install" })}><Icon name="plus" size={16} />Install a plugin</button>
+  const install = <Button kind="primary" onClick={() => setOpen({ what: "install" })}><Icon name="plus" size={16} />Install a plugin</Button>
   return (
     <Page title="Plugins" lead="JavaScript of yours that sees conversations. It may change or refuse a request, and change a whole answer. Each active one has a sandbox." actions={install}>
       <Panel title="Installed" actions={read.data === undefined ? null : <span className="small muted number">{count(read.data.plugins.filter(({ status }) => status === "active").length)} of {count(read.data.plugins.length)} active</span>}>

@@ -3,12 +3,13 @@ import { call } from "../../api/call.ts"
 import type { Answer, Body } from "../../api/contract.ts"
 import { useChange } from "../../api/query.ts"
 import { Changes } from "../../parts/edit/Changes.tsx"
-import { SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
+import { SelectField, TextField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { useTheirs } from "../../parts/edit/Theirs.tsx"
 import { useDraft } from "../../parts/edit/useDraft.ts"
 import { Submit } from "../../parts/edit/Submit.tsx"
 import { Form } from "../../parts/edit/Form.tsx"
+import { fieldsOf } from "../../parts/edit/fieldsOf.ts"
 
 type Stored = Answer<"GET /api/settings/thinking-budget">
 type Change = Body<"PUT /api/settings/thinking-budget">
@@ -43,20 +44,20 @@ export const Thinking = ({ stored }: { readonly stored: Stored }) => {
     undo: (_, { body }) => () => call("PUT /api/settings/thinking-budget", { body: Object.fromEntries(Object.keys(body ?? {}).map((name) => [name, stored[name as keyof Stored]])) as Change })
   })
   const theirs = useTheirs(async () => ({ ...(await call("GET /api/settings/thinking-budget")) }), { ...stored })
-  const wrong = (field: string): string | undefined => wrongWith(save.error, field)
   const isOpen = draft.customBudget === "" || draft.complexityMultiplier === ""
+  const field = fieldsOf(draft, put, save.error)
   return (
     <Panel title="Thinking budget">
       <Form onSubmit={() => void theirs.save({ ...change }, () => save.mutate({ body: change }))}>
         <p className="muted">It decides before the client and its effort header do. What the name of a model says goes before it.</p>
-        <SelectField label="How much models think" value={draft.mode} choices={modes} onChange={(value) => put({ mode: modes.find((mode) => mode.value === value)?.value ?? "passthrough" })} wrong={wrong("mode")} />
+        <SelectField label="How much models think" {...field("mode")} choices={modes} />
         <div className="grid-fields">
-          {draft.mode === "custom" ? <TextField label="Tokens of thought" type="number" value={draft.customBudget} onChange={(customBudget) => put({ customBudget })} hint="0 to 131072; 0: models do not think" wrong={wrong("customBudget")} /> : null}
+          {draft.mode === "custom" ? <TextField label="Tokens of thought" type="number" {...field("customBudget")} hint="0 to 131072; 0: models do not think" /> : null}
           {draft.mode === "adaptive" ? (
             <>
-              <SelectField label="Begins with the effort" value={draft.effortLevel} choices={efforts} onChange={(value) => put({ effortLevel: efforts.find((effort) => effort.value === value)?.value ?? "medium" })} wrong={wrong("effortLevel")} />
-              <TextField label="Begins with, tokens" type="number" value={draft.baseBudget} onChange={(baseBudget) => put({ baseBudget })} hint="Empty: those of the effort" wrong={wrong("baseBudget")} />
-              <TextField label="How much is added" type="number" value={draft.complexityMultiplier} onChange={(complexityMultiplier) => put({ complexityMultiplier })} hint="0 to 10; 0: nothing" wrong={wrong("complexityMultiplier")} />
+              <SelectField label="Begins with the effort" {...field("effortLevel")} choices={efforts} />
+              <TextField label="Begins with, tokens" type="number" {...field("baseBudget")} hint="Empty: those of the effort" />
+              <TextField label="How much is added" type="number" {...field("complexityMultiplier")} hint="0 to 10; 0: nothing" />
             </>
           ) : null}
         </div>

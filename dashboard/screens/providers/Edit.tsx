@@ -5,8 +5,8 @@ import { useChange } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { TextField, wrongWith } from "../../parts/Field.tsx"
 import { SaveOrCopy, useTheirs } from "../../parts/edit/Theirs.tsx"
-import type { Connection } from "./state.ts"
 import { Submit } from "../../parts/edit/Submit.tsx"
+import type { Connection } from "./state.ts"
 
 const changed = <T,>(before: T, now: T): boolean => before !== now
 

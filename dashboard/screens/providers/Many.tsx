@@ -7,9 +7,10 @@ import { Failure } from "../../parts/Feedback.tsx"
 import { AreaField, Check, TextField } from "../../parts/Field.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { keyLines } from "./keyLines.ts"
 import { useVendors } from "./vendors.ts"
-import { Form } from "../../parts/edit/Form.tsx"
 
 type Report = Answer<"POST /api/providers/import">
 
@@ -54,7 +55,7 @@ export const Many = () => {
       {lines.length === 0 ? null : <p className="small" aria-live="polite">{count(lines.length)} keys{unknown === 0 ? "" : `; of ${count(unknown)} the provider is not known`}{lines.length > MOST_LINES ? `; ${MOST_LINES} at most can be stored at once` : ""}</p>}
       <Failure what="No key was stored" error={add.error} />
       {add.data === undefined ? null : <Results report={add.data} />}
-      <div className="dialog-foot"><button type="submit" className="button button-primary" disabled={add.isPending || lines.length === 0 || unknown > 0 || lines.length > MOST_LINES}>{add.isPending ? "Asking" : "Add the keys"}</button></div>
+      <div className="dialog-foot"><Button type="submit" kind="primary" disabled={add.isPending || lines.length === 0 || unknown > 0 || lines.length > MOST_LINES}>{add.isPending ? "Asking" : "Add the keys"}</Button></div>
     </Form>
   )
 }

@@ -7,6 +7,7 @@ import { Failure, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Countdown } from "../../parts/Time.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 const LOOK_MS = 2_000
 
@@ -44,7 +45,7 @@ const ByCode = ({ onDone, provider, started }: { readonly provider: string; read
       <div className="row"><CopyButton value={started.authorizeUrl}>Copy the address</CopyButton></div>
       <TextField label="Code" value={code} onChange={setCode} hint="Only where the provider could not reach the gateway: the code, or the whole address that you were sent to" wrong={wrongWith(exchange.error, "code")} />
       <Failure what="The sign-in was not finished" error={exchange.error} />
-      <div className="dialog-foot"><button type="button" className="button" disabled={exchange.isPending || code.trim() === ""} onClick={finish}>Finish with the code</button></div>
+      <div className="dialog-foot"><Button disabled={exchange.isPending || code.trim() === ""} onClick={finish}>Finish with the code</Button></div>
     </div>
   )
 }
@@ -82,9 +83,9 @@ const Import = ({ onDone, provider }: { readonly provider: string; readonly onDo
       <TextField label="Refresh token" type="password" value={refreshToken} onChange={setRefresh} hint="Without one the access token is sent until it ends" wrong={wrongWith(store.error, "refreshToken")} />
       <Failure what="The tokens were not stored" error={store.error} />
       <div className="dialog-foot">
-        <button type="button" className="button button-primary" disabled={store.isPending || accessToken.trim() === ""} onClick={() => store.mutate({
+        <Button kind="primary" disabled={store.isPending || accessToken.trim() === ""} onClick={() => store.mutate({
           params: { provider }, body: { accessToken: accessToken.trim(), ...(refreshToken.trim() === "" ? {} : { refreshToken: refreshToken.trim() }), ...(name.trim() === "" ? {} : { name: name.trim() }) }
-        })}>Store the tokens</button>
+        })}>Store the tokens</Button>
       </div>
     </div>
   )
@@ -120,9 +121,9 @@ export const SignIn = ({ connectionId, onDone, provider }: { readonly provider: 
                 {provider.startsWith("azure") ? <TextField label="Tenant" value={tenant} onChange={setTenant} hint="Empty: the usual one" /> : null}
                 <Failure what="The sign-in did not begin" error={start.error} />
                 <div className="dialog-foot">
-                  <button type="button" className="button button-primary" disabled={start.isPending} onClick={() => start.mutate({
+                  <Button kind="primary" disabled={start.isPending} onClick={() => start.mutate({
                     params: { provider }, body: { flow: way, ...(connectionId === undefined ? {} : { connectionId }), ...(tenant === "" ? {} : { providerSpecificData: { tenant } }) }
-                  })}>Begin</button>
+                  })}>Begin</Button>
                 </div>
               </>
             )}

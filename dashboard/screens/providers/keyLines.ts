@@ -1,4 +1,5 @@
 /** Keys that are pasted as lines: `provider, name, key`, `provider, key`, `name, key`, or a key alone. Pure. */
+import { linesOf } from "../../format/lines.ts"
 import { type Vendor, vendorOfKey } from "./vendors.ts"
 
 export interface KeyLine {
@@ -11,7 +12,7 @@ export interface KeyLine {
 }
 
 export const keyLines = (text: string, vendors: ReadonlyArray<Vendor>, otherwise: string): ReadonlyArray<KeyLine> =>
-  text.split("\n").map((line) => line.trim()).filter((line) => line !== "").map((line, index) => {
+  linesOf(text).map((line, index) => {
     const parts = line.split(/[,;\t]|\s{2,}|\s(?=\S+$)/).map((part) => part.trim()).filter((part) => part !== "")
     const apiKey = parts.at(-1) ?? ""
     const isVendor = vendors.some(({ id }) => id === parts[0])

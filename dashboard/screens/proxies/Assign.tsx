@@ -4,7 +4,8 @@ import { useChange } from "../../api/query.ts"
 import { count, counted } from "../../format/numbers.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
-import { Check, SelectField, TextField } from "../../parts/Field.tsx"
+import { Check, choicesOf, SelectField, TextField } from "../../parts/Field.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { useTargets } from "./names.ts"
 import { type Proxy, type Scope, scopeNames, scopes } from "./words.ts"
 
@@ -25,7 +26,7 @@ export const Assign = ({ onClose, proxies }: { readonly proxies: ReadonlyArray<P
   const shown = found.slice(0, SHOWN)
   return (
     <Dialog title="Assign a proxy" onClose={onClose} onSubmit={() => assign.mutate({ body: { scope, scopeIds: scope === "global" ? [] : chosen, proxyId } })}>
-      <SelectField label="Proxy" value={proxyId} choices={proxies.map(({ id, name }) => ({ value: id, word: name }))} onChange={setProxy} />
+      <SelectField label="Proxy" value={proxyId} choices={choicesOf(proxies)} onChange={setProxy} />
       <SelectField
         label="What leaves by it" value={scope} choices={scopeNames.map((value) => ({ value, word: scopes[value].word }))}
         onChange={(value) => {
@@ -48,8 +49,8 @@ export const Assign = ({ onClose, proxies }: { readonly proxies: ReadonlyArray<P
       <Failure what="Nothing was assigned" error={assign.error} />
       {assign.data === undefined || assign.data.failed.length === 0 ? null : <div className="failure" role="alert"><ul>{assign.data.failed.map(({ reason, scopeId }) => <li key={scopeId} className="wrap"><code>{scopeId}</code> {reason}</li>)}</ul></div>}
       <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-primary" disabled={assign.isPending || proxyId === "" || scope !== "global" && chosen.length === 0}>Assign</button>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" kind="primary" disabled={assign.isPending || proxyId === "" || scope !== "global" && chosen.length === 0}>Assign</Button>
       </div>
     </Dialog>
   )

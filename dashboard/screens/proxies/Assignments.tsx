@@ -8,6 +8,7 @@ import { Panel } from "../../parts/Page.tsx"
 import { Rows } from "../../parts/Rows.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago } from "../../parts/Time.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { Assign } from "./Assign.tsx"
 import { useTargets } from "./names.ts"
 import { addressOf, type Assignment, type Proxy, scopes } from "./words.ts"
@@ -45,7 +46,7 @@ export const Assignments = ({ list, proxies }: { readonly list: ReadonlyArray<As
       return before === undefined ? null : () => call("PUT /api/v1/management/proxies/assignments", { body: { scope: before.scope, scopeId: before.scopeId, proxyId: before.proxyId } })
     }
   })
-  const add = <button type="button" className="button button-small" disabled={proxies.length === 0} onClick={() => setAssigning(true)}>Assign a proxy</button>
+  const add = <Button kind="small" disabled={proxies.length === 0} onClick={() => setAssigning(true)}>Assign a proxy</Button>
   return (
     <Panel title="What leaves by them" actions={add}>
       <Way />
@@ -57,7 +58,7 @@ export const Assignments = ({ list, proxies }: { readonly list: ReadonlyArray<As
             return (
               <tr key={`${one.scope} ${one.scopeId ?? ""}`} aria-rowindex={index + 2}>
                 <td>{scopes[one.scope].one}</td><td className="cut" title={name}>{name}</td><td className="cut">{proxies.find(({ id }) => id === one.proxyId)?.name ?? one.proxyId}</td><td><Ago at={one.assignedAt} /></td>
-                <td className="actions"><button type="button" className="button button-small" disabled={remove.isPending} onClick={() => remove.mutate({ body: { scope: one.scope, scopeId: one.scopeId, proxyId: null } })} aria-label={`Remove the assignment of ${name}`}>Remove</button></td>
+                <td className="actions"><Button kind="small" disabled={remove.isPending} onClick={() => remove.mutate({ body: { scope: one.scope, scopeId: one.scopeId, proxyId: null } })} aria-label={`Remove the assignment of ${name}`}>Remove</Button></td>
               </tr>
             )
           }}

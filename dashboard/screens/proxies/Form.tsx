@@ -5,10 +5,11 @@ import { useChange } from "../../api/query.ts"
 import { counted } from "../../format/numbers.ts"
 import { Changes } from "../../parts/edit/Changes.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
+import { Check, SelectField, TextField } from "../../parts/Field.tsx"
 import { useTheirs } from "../../parts/edit/Theirs.tsx"
-import { changeOf, differencesOf, type Draft, draftOf, families, newOf, type Proxy, types } from "./words.ts"
 import { Submit } from "../../parts/edit/Submit.tsx"
+import { fieldsOf } from "../../parts/edit/fieldsOf.ts"
+import { changeOf, differencesOf, type Draft, draftOf, families, newOf, type Proxy, types } from "./words.ts"
 
 /** `proxy`: null for a new one. `used`: what leaves by it. */
 export const Form = ({ onClose, proxy, used }: { readonly proxy: Proxy | null; readonly used: number; readonly onClose: () => void }) => {
@@ -26,7 +27,6 @@ export const Form = ({ onClose, proxy, used }: { readonly proxy: Proxy | null; r
     return "host" in now ? { ...now } : { ...proxy }
   }, { ...proxy })
   const error = add.error ?? save.error
-  const wrong = (field: string): string | undefined => wrongWith(error, field)
   const stored = proxy !== null && (proxy.username !== null || proxy.password !== null)
   const list = proxy === null ? [] : differencesOf(draft, proxy)
   const go = (): void => {
@@ -35,18 +35,19 @@ export const Form = ({ onClose, proxy, used }: { readonly proxy: Proxy | null; r
     const { password: _password, username: _username, ...shown } = change
     void theirs.save(shown, () => save.mutate({ body: { id: proxy.id, ...change } }))
   }
+  const field = fieldsOf(draft, put, error)
   return (
     <Dialog title={proxy === null ? "New proxy" : `Change ${proxy.name}`} wide onClose={onClose} onSubmit={go}>
       <div className="grid-fields">
-        <TextField label="Name" value={draft.name} onChange={(name) => put({ name })} required wrong={wrong("name")} />
-        <SelectField label="Type" value={draft.type} choices={types.map((value) => ({ value, word: value }))} onChange={(value) => put({ type: types.find((each) => each === value) ?? "http" })} hint={draft.type === "https" ? "TLS to the proxy itself" : undefined} wrong={wrong("type")} />
-        <TextField label="Host" value={draft.host} onChange={(host) => put({ host })} required placeholder="proxy.example" wrong={wrong("host")} />
-        <TextField label="Port" type="number" value={draft.port} onChange={(port) => put({ port })} required wrong={wrong("port")} />
-        {draft.bare ? null : <TextField label="User" value={draft.username} onChange={(username) => put({ username })} hint={stored ? "Empty keeps the stored one" : "Empty: none"} wrong={wrong("username")} />}
-        {draft.bare ? null : <TextField label="Password" type="password" value={draft.password} onChange={(password) => put({ password })} hint={stored ? "Empty keeps the stored one" : "Empty: none"} wrong={wrong("password")} />}
-        <TextField label="Region" value={draft.region} onChange={(region) => put({ region })} hint="For people" wrong={wrong("region")} />
-        <TextField label="Notes" value={draft.notes} onChange={(notes) => put({ notes })} hint="For people" wrong={wrong("notes")} />
-        <SelectField label="Addresses of its name" value={draft.family} choices={families.map((value) => ({ value, word: value }))} onChange={(value) => put({ family: families.find((each) => each === value) ?? "auto" })} wrong={wrong("family")} />
+        <TextField label="Name" {...field("name")} required />
+        <SelectField label="Type" {...field("type")} choices={types} hint={draft.type === "https" ? "TLS to the proxy itself" : undefined} />
+        <TextField label="Host" {...field("host")} required placeholder="proxy.example" />
+        <TextField label="Port" type="number" {...field("port")} required />
+        {draft.bare ? null : <TextField label="User" {...field("username")} hint={stored ? "Empty keeps the stored one" : "Empty: none"} />}
+        {draft.bare ? null : <TextField label="Password" type="password" {...field("password")} hint={stored ? "Empty keeps the stored one" : "Empty: none"} />}
+        <TextField label="Region" {...field("region")} hint="For people" />
+        <TextField label="Notes" {...field("notes")} hint="For people" />
+        <SelectField label="Addresses of its name" {...field("family")} choices={families} />
       </div>
       {stored ? <Check checked={draft.bare} onChange={(bare) => put({ bare, username: "", password: "" })}>Remove the stored credentials</Check> : null}
       <Check checked={draft.active} onChange={(active) => put({ active })}>Active; calls that are assigned to an inactive proxy fail, they do not go another way</Check>

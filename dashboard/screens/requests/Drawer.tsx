@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router"
 import { useRead } from "../../api/query.ts"
 import { Loaded } from "../../parts/Feedback.tsx"
 import { Icon } from "../../parts/Icon.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { Details } from "./Details.tsx"
 
 export const Drawer = ({ id, onClose, onMove }: { readonly id: string; readonly onClose: () => void; readonly onMove: (by: -1 | 1) => void }) => {
@@ -12,10 +13,10 @@ export const Drawer = ({ id, onClose, onMove }: { readonly id: string; readonly 
       <div className="panel-head">
         <h2>Request</h2>
         <div className="row">
-          <button type="button" className="button button-small button-icon" aria-label="Previous request" title="K" onClick={() => onMove(-1)}><Icon name="up" size={16} /></button>
-          <button type="button" className="button button-small button-icon" aria-label="Next request" title="J" onClick={() => onMove(1)}><Icon name="down" size={16} /></button>
+          <Button kind="small icon" aria-label="Previous request" title="K" onClick={() => onMove(-1)}><Icon name="up" size={16} /></Button>
+          <Button kind="small icon" aria-label="Next request" title="J" onClick={() => onMove(1)}><Icon name="down" size={16} /></Button>
           <Link className="button button-small" to="/requests/$id" params={{ id: read.data?.requestId ?? id }}>Open</Link>
-          <button type="button" className="button button-small button-icon button-quiet" aria-label="Close the request" title="Esc" onClick={onClose}><Icon name="close" size={16} /></button>
+          <Button kind="small quiet icon" aria-label="Close the request" title="Esc" onClick={onClose}><Icon name="close" size={16} /></Button>
         </div>
       </div>
       <div className="panel-body"><Loaded read={read} what="This request" rows={6}>{(log) => <Details log={log} />}</Loaded></div>

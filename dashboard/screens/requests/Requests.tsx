@@ -7,12 +7,14 @@ import { gatewayAddress } from "../../app/place.ts"
 import { keysAct } from "../../app/privacy.ts"
 import { count } from "../../format/numbers.ts"
 import { beginOf, isRange } from "../../format/ranges.ts"
+import { filled } from "../../format/members.ts"
 import { useRunning } from "../../live/useRunning.ts"
 import { CodeBlock, save } from "../../parts/Copy.tsx"
 import { Empty, Failure, Skeleton } from "../../parts/Feedback.tsx"
 import { SelectField, TextField } from "../../parts/Field.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { useCalls } from "./CallList.ts"
 import { Drawer } from "./Drawer.tsx"
 import { Facets, facets, type FilterName } from "./Facets.tsx"
@@ -61,7 +63,7 @@ const Requests = () => {
     return () => clearInterval(every)
   }, [isLive, list, reading])
 
-  const set = (change: Partial<typeof search>, replace = true): void => void navigate({ search: Object.fromEntries(Object.entries({ ...search, ...change }).filter(([, value]) => value !== "" && value !== undefined)), replace })
+  const set = (change: Partial<typeof search>, replace = true): void => void navigate({ search: filled({ ...search, ...change }), replace })
   const searchOf = useCallback((id: string) => ({ ...given, open: id }), [given])
   const chosen = (name: FilterName): string | undefined => exact === "true" || name === "status" || name === "outcome" || name === "error" ? search[name] : undefined
   const choose = (name: FilterName, value: string | undefined): void => {
@@ -105,8 +107,8 @@ const Requests = () => {
       actions={
         <>
           <span role="status"><Status tone={!isLive ? "off" : state === "live" ? "ok" : "warn"} word={!isLive ? "Paused" : state === "live" ? "Live" : "Polling"} /></span>
-          <button type="button" className="button" disabled={rows.length === 0} onClick={() => save("calls.csv", "text/csv", callsCsv(rows))}>CSV of the rows</button>
-          <button type="button" className="button" onClick={() => setLive(!isLive)}>{isLive ? "Pause" : "Go on"}</button>
+          <Button disabled={rows.length === 0} onClick={() => save("calls.csv", "text/csv", callsCsv(rows))}>CSV of the rows</Button>
+          <Button onClick={() => setLive(!isLive)}>{isLive ? "Pause" : "Go on"}</Button>
         </>
       }
     >
@@ -121,7 +123,7 @@ const Requests = () => {
             <TextField label="Key" value={key ?? ""} onChange={(value) => set({ key: value, exact: "" })} />
             <SelectField label="Time" value={rangeOf(search)} choices={spansOf(search)} onChange={(value) => set({ range: value, from: "", to: "" })} />
           </div>
-          {filtered ? <button type="button" className="button button-small" onClick={() => void navigate({ search: open === undefined ? {} : { open } })}>Clear filters</button> : null}
+          {filtered ? <Button kind="small" onClick={() => void navigate({ search: open === undefined ? {} : { open } })}>Clear filters</Button> : null}
         </div>
         {counted.data === undefined ? null : <div className="panel-body"><Histogram drawn={counted.data.histogram} onRange={(begin, end) => set({ range: "", from: begin, to: end }, false)} /></div>}
       </Panel>
@@ -130,7 +132,7 @@ const Requests = () => {
         <Panel>
           <Failure what="The requests could not be loaded" error={calls.error} retry={list.load} inPanel />
           {rows.length === 0 && !loaded ? calls.error === null ? <Skeleton rows={8} /> : null : rows.length === 0 ? (
-            filtered ? <Empty icon="search" title="No request fits the filters" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Clear filters</button>}>{calls.next === null ? undefined : "The newest calls hold none. Choose a time to look further back."}</Empty> : (
+            filtered ? <Empty icon="search" title="No request fits the filters" action={<Button onClick={() => void navigate({ search: {} })}>Clear filters</Button>}>{calls.next === null ? undefined : "The newest calls hold none. Choose a time to look further back."}</Empty> : (
               <Empty icon="requests" title="No request yet" action={<Link to="/play" className="button button-primary">Ask in the playground</Link>}>
                 Or from a shell, without any provider:
                 <CodeBlock label="curl command" text={`curl -N ${gatewayAddress}/v1/chat/completions -H 'Content-Type: application/json' \\\n  -d '{"model":"sim/echo","stream":true,"messages":[{"role":"user","content":"Hello"}]}'`} />

@@ -7,6 +7,7 @@ import { exact } from "../../format/time.ts"
 import { Failure } from "../../parts/Feedback.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { Targets } from "../combos/Targets.tsx"
 import { type CallLog, toneOf } from "./outcome.ts"
 import { isTyping } from "./filters.ts"
@@ -28,9 +29,9 @@ export const ThenNow = ({ attempts, ghosts, log }: { readonly log: CallLog; read
     <Panel
       title="Then and now"
       actions={
-        <button type="button" className="button button-small" disabled={explain.isPending} title="d" onClick={find}>
+        <Button kind="small" disabled={explain.isPending} title="d" onClick={find}>
           {explain.data === undefined ? "Find out" : "Find out again"}
-        </button>
+        </Button>
       }
     >
       <div className="panel-body columns">

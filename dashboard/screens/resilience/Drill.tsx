@@ -13,6 +13,7 @@ import { Ago, Countdown } from "../../parts/Time.tsx"
 import { useStream } from "../play/useStream.ts"
 import { toneOf } from "../requests/outcome.ts"
 import { Form } from "../../parts/edit/Form.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 const EVERY_MS = 1_000
 const CALLS = 5
@@ -36,7 +37,7 @@ const Running = ({ drill }: { readonly drill: Drill }) => {
         <Status tone="warn" word={`${faults[drill.fault].word} runs`} />
         <span>ends in <Countdown until={drill.endsAt} /></span>
         <span className="muted">{count(drill.struck)} calls struck on node {drill.node}</span>
-        <button type="button" className="button" disabled={stop.isPending} onClick={() => stop.mutate({ params: { id: drill.id } })}>Stop the drill</button>
+        <Button disabled={stop.isPending} onClick={() => stop.mutate({ params: { id: drill.id } })}>Stop the drill</Button>
       </div>
       <Failure what="The drill was not stopped" error={stop.error} />
     </>
@@ -53,7 +54,7 @@ const Start = ({ last }: { readonly last: Drill | undefined }) => {
       <TextField label="Seconds" type="number" value={seconds} onChange={setSeconds} required hint="5 to 120; then it ends by itself" wrong={wrongWith(start.error, "seconds")} />
       <Failure what="The drill did not start" error={start.error} />
       <div className="row">
-        <button type="submit" className="button button-primary" disabled={start.isPending}>Start the drill</button>
+        <Button type="submit" kind="primary" disabled={start.isPending}>Start the drill</Button>
         {last === undefined ? null : <span className="muted small">The last one, {faults[last.fault].word}, struck {count(last.struck)} calls and ended <Ago at={last.endedAt} />.</span>}
       </div>
     </Form>
@@ -64,7 +65,7 @@ const Caller = () => {
   const { run, start } = useStream()
   return (
     <div className="row">
-      <button type="button" className="button" disabled={run?.state === "streaming"} onClick={() => void start("chat-completions", { model: MODEL, prompt: "What is seen of this drill?", system: "", maxTokens: null, temperature: null }, "")}>Call {MODEL}</button>
+      <Button disabled={run?.state === "streaming"} onClick={() => void start("chat-completions", { model: MODEL, prompt: "What is seen of this drill?", system: "", maxTokens: null, temperature: null }, "")}>Call {MODEL}</Button>
       <span className="wrap" role="status">{run === null ? "" : run.error !== null ? `${run.status ?? "No answer"}: ${run.error.message}` : run.state === "streaming" ? "waiting …" : run.text}</span>
     </div>
   )

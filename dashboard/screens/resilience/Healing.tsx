@@ -8,9 +8,10 @@ import { useNow } from "../../parts/now.ts"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { Targets } from "../combos/Targets.tsx"
 import { healingOf, placeOf } from "./healing.ts"
-import { Form } from "../../parts/edit/Form.tsx"
 
 const EVERY_MS = 2_000
 const SLOW_MS = 10_000
@@ -29,7 +30,7 @@ const Meanwhile = ({ asked, onAsk }: { readonly asked: string; readonly onAsk: (
       <div className="filters">
         <TextField className="field-wide" label="Model or combo" value={asked} onChange={onAsk} list={list} required />
         <datalist id={list}>{combos.data?.combos.map(({ name }) => <option key={name} value={name}>{name}</option>)}</datalist>
-        <button type="submit" className="button" disabled={explain.isPending || asked.trim() === ""}>Who is asked now?</button>
+        <Button type="submit" disabled={explain.isPending || asked.trim() === ""}>Who is asked now?</Button>
       </div>
       <p className="small muted">Nothing is sent: the router answers as it would to a request now.</p>
       <Failure what="No plan could be made" error={explain.error} />
@@ -72,7 +73,7 @@ export const Healing = () => {
               </div>
               <span className="row">
                 <Countdown until={new Date(row.until).toISOString()} />
-                {row.model === null ? null : <button type="button" className="button button-small" onClick={() => setAsked(row.model ?? "")} aria-label={`Take ${row.what} as the model below`}>Who meanwhile?</button>}
+                {row.model === null ? null : <Button kind="small" onClick={() => setAsked(row.model ?? "")} aria-label={`Take ${row.what} as the model below`}>Who meanwhile?</Button>}
               </span>
             </li>
           ))}

@@ -9,6 +9,7 @@ import { Page, Panel } from "../../parts/Page.tsx"
 import { Status, type Tone } from "../../parts/Status.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { FireDrill } from "./Drill.tsx"
 import { Healing } from "./Healing.tsx"
 
@@ -27,7 +28,7 @@ const Breakers = () => {
   const [asking, setAsking] = useState(false)
   const reset = useChange("POST /api/resilience/reset", ["GET /api/resilience"], () => setAsking(false))
   return (
-    <Panel title="Breakers of this node" actions={<button type="button" className="button button-small" onClick={() => setAsking(true)}>Close all</button>}>
+    <Panel title="Breakers of this node" actions={<Button kind="small" onClick={() => setAsking(true)}>Close all</Button>}>
       <Loaded read={read} what="The breakers">
         {({ breakers }) => breakers.length === 0 ? <Empty icon="resilience" title="No breaker has counted a failure">A breaker opens when a provider fails several times in a row, and lets one request try after a while.</Empty> : (
           <Table label="Breakers">
@@ -41,7 +42,7 @@ const Breakers = () => {
                     <td className="end">{count(breaker.failures)}</td>
                     <td><Ago at={breaker.lastFailure} /></td>
                     <td>{breaker.retryAfterMs > 0 ? <Countdown until={new Date(read.dataUpdatedAt + skew + breaker.retryAfterMs).toISOString()} /> : "–"}</td>
-                    <td className="actions"><button type="button" className="button button-small" disabled={reset.isPending} onClick={() => reset.mutate({ body: { provider: breaker.provider } })} aria-label={`Close the breaker of ${breaker.provider}`}>Close</button></td>
+                    <td className="actions"><Button kind="small" disabled={reset.isPending} onClick={() => reset.mutate({ body: { provider: breaker.provider } })} aria-label={`Close the breaker of ${breaker.provider}`}>Close</Button></td>
                   </tr>
                 ))}
               </tbody>
@@ -61,7 +62,7 @@ const Lockouts = () => {
   const read = useRead("GET /api/resilience/model-cooldowns", {}, { everyMs: EVERY_MS })
   const clear = useChange("DELETE /api/resilience/model-cooldowns", ["GET /api/resilience/model-cooldowns"])
   return (
-    <Panel title="Models that are locked out" actions={(read.data?.count ?? 0) > 0 ? <button type="button" className="button button-small" disabled={clear.isPending} onClick={() => clear.mutate({ body: { all: true } })}>End all</button> : null}>
+    <Panel title="Models that are locked out" actions={(read.data?.count ?? 0) > 0 ? <Button kind="small" disabled={clear.isPending} onClick={() => clear.mutate({ body: { all: true } })}>End all</Button> : null}>
       <Failure what="The lockout was not ended" error={clear.error} inPanel />
       <Loaded read={read} what="The lockouts">
         {({ items }) => items.length === 0 ? <Empty icon="check" title="No model is locked out" /> : (
@@ -75,8 +76,8 @@ const Lockouts = () => {
                     <td className="end">{count(item.failureCount)}</td>
                     <td><Countdown until={item.until} /></td>
                     <td className="actions">
-                      <button type="button" className="button button-small" disabled={clear.isPending} aria-label={`End the lockout of ${item.provider}/${item.model}`}
-                        onClick={() => clear.mutate({ body: { provider: item.provider, model: item.model, ...(item.connectionId === null ? {} : { connection: item.connectionId }) } })}>End</button>
+                      <Button kind="small" disabled={clear.isPending} aria-label={`End the lockout of ${item.provider}/${item.model}`}
+                        onClick={() => clear.mutate({ body: { provider: item.provider, model: item.model, ...(item.connectionId === null ? {} : { connection: item.connectionId }) } })}>End</Button>
                     </td>
                   </tr>
                 ))}

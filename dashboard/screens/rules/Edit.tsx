@@ -5,8 +5,8 @@ import { useChange } from "../../api/query.ts"
 import { Lines } from "../../parts/edit/Lines.tsx"
 import { useTheirs } from "../../parts/edit/Theirs.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { bodyOf, type Draft, draftOf, isWhole, type Kind, kinds, protocols, ruleOf, type Stored } from "./words.ts"
 import { Submit } from "../../parts/edit/Submit.tsx"
+import { bodyOf, type Draft, draftOf, isWhole, type Kind, kinds, protocols, ruleOf, type Stored } from "./words.ts"
 
 const touched = ["GET /api/settings/payload-rules"] as const
 

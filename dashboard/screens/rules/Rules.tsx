@@ -7,6 +7,7 @@ import { Failure, Loaded } from "../../parts/Feedback.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
+import { Button, IconButton } from "../../parts/Button.tsx"
 import { Edit } from "./Edit.tsx"
 import { bodyOf, type Kind, kinds, modelWords, moved, paramWords, type Rule, type Stored } from "./words.ts"
 
@@ -24,7 +25,7 @@ const List = ({ does, name, onOpen, stored, word }: typeof kinds[number] & { rea
   const save = useChange("PUT /api/settings/payload-rules", ["GET /api/settings/payload-rules"], undefined, { said: "The rules are changed.", undo: () => () => call("PUT /api/settings/payload-rules", { body: bodyOf(name, list) }) })
   const put = (next: ReadonlyArray<Rule>): void => save.mutate({ body: bodyOf(name, next) })
   return (
-    <Panel title={word} actions={<button type="button" className="button button-small" onClick={() => onOpen({ kind: name, at: list.length })} aria-label={`Add a rule: ${word}`}><Icon name="plus" size={15} />Add a rule</button>}>
+    <Panel title={word} actions={<Button kind="small" onClick={() => onOpen({ kind: name, at: list.length })} aria-label={`Add a rule: ${word}`}><Icon name="plus" size={15} />Add a rule</Button>}>
       <Failure what="The rules were not changed" error={save.error} inPanel />
       {list.length === 0 ? <p className="panel-body muted">No rule. {does}</p> : (
         <>
@@ -38,10 +39,10 @@ const List = ({ does, name, onOpen, stored, word }: typeof kinds[number] & { rea
                   <td className="nowrap">{paramWords(name, rule).map((one) => <p key={one} title={one}><code>{cut(one)}</code></p>)}</td>
                   <td className="actions">
                     <div className="row">
-                      <button type="button" className="button button-small button-quiet button-icon" disabled={at === 0 || save.isPending} onClick={() => put(moved(list, at, at - 1))} aria-label={`Rule ${at + 1} of ${word} acts earlier`} title="Earlier"><Icon name="up" size={16} /></button>
-                      <button type="button" className="button button-small button-quiet button-icon" disabled={at === list.length - 1 || save.isPending} onClick={() => put(moved(list, at, at + 1))} aria-label={`Rule ${at + 1} of ${word} acts later`} title="Later"><Icon name="down" size={16} /></button>
-                      <button type="button" className="button button-small button-quiet button-icon" onClick={() => onOpen({ kind: name, at })} aria-label={`Edit rule ${at + 1} of ${word}`} title="Edit"><Icon name="edit" size={16} /></button>
-                      <button type="button" className="button button-small button-quiet button-icon" disabled={save.isPending} onClick={() => put(list.filter((_, index) => index !== at))} aria-label={`Delete rule ${at + 1} of ${word}`} title="Delete"><Icon name="trash" size={16} /></button>
+                      <Button kind="small quiet icon" disabled={at === 0 || save.isPending} onClick={() => put(moved(list, at, at - 1))} aria-label={`Rule ${at + 1} of ${word} acts earlier`} title="Earlier"><Icon name="up" size={16} /></Button>
+                      <Button kind="small quiet icon" disabled={at === list.length - 1 || save.isPending} onClick={() => put(moved(list, at, at + 1))} aria-label={`Rule ${at + 1} of ${word} acts later`} title="Later"><Icon name="down" size={16} /></Button>
+                      <IconButton icon="edit" word="Edit" of={`rule ${at + 1} of ${word}`} onClick={() => onOpen({ kind: name, at })} />
+                      <IconButton icon="trash" word="Delete" of={`rule ${at + 1} of ${word}`} disabled={save.isPending} onClick={() => put(list.filter((_, index) => index !== at))} />
                     </div>
                   </td>
                 </tr>

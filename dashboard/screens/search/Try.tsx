@@ -8,6 +8,7 @@ import { Empty, Failure } from "../../parts/Feedback.tsx"
 import { Check, SelectField, TextField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Form } from "../../parts/edit/Form.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 interface Result {
   readonly title: string
@@ -87,7 +88,7 @@ export const Try = () => {
         </div>
         <div className="row">
           <Check checked={anew} onChange={setAnew}>Do not answer from the cache</Check>
-          <button type="submit" className="button button-primary" disabled={run.isPending || words.trim() === ""}>{run.isPending ? "Asking" : isPage ? "Fetch" : "Search"}</button>
+          <Button type="submit" kind="primary" disabled={run.isPending || words.trim() === ""}>{run.isPending ? "Asking" : isPage ? "Fetch" : "Search"}</Button>
         </div>
         <Failure what={isPage ? "The page was not fetched" : "The search failed"} error={run.error} />
         {found === undefined ? null : (

@@ -5,9 +5,10 @@ import { useEveryKey } from "../../api/everyKey.ts"
 import { useChange } from "../../api/query.ts"
 import { useTheirs } from "../../parts/edit/Theirs.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { AreaField, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
-import { backOf, changeOf, type Draft, draftOf, fullName, newOf, schemaOf, type Skill } from "./words.ts"
+import { AreaField, choicesOf, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Submit } from "../../parts/edit/Submit.tsx"
+import { fieldsOf } from "../../parts/edit/fieldsOf.ts"
+import { backOf, changeOf, type Draft, draftOf, fullName, newOf, schemaOf, type Skill } from "./words.ts"
 
 const touched = ["GET /api/skills"] as const
 
@@ -31,19 +32,20 @@ export const Edit = ({ onClose, skill }: { readonly skill: Skill | null; readonl
     if (skill === null) return add.mutate({ body: newOf(draft) })
     void theirs.save({ ...change }, () => save.mutate({ params: { id: skill.id }, body: change }))
   }
+  const field = fieldsOf(draft, put, error)
   return (
     <Dialog title={skill === null ? "Install a skill" : `Change ${fullName(skill)}`} wide onClose={onClose} onSubmit={go}>
       <div className="grid-fields">
-        <TextField label="Name" value={draft.name} onChange={(name) => put({ name })} required wrong={wrong("name")} />
-        {skill === null ? <TextField label="Version" value={draft.version} onChange={(version) => put({ version })} required hint="The same name and version replaces the code" wrong={wrong("version")} /> : null}
-        <TextField label="Description" value={draft.description} onChange={(description) => put({ description })} wrong={wrong("description")} />
-        <TextField label="Tags" value={draft.tags} onChange={(tags) => put({ tags })} hint="With commas between them" wrong={wrong("tags")} />
-        {skill === null ? <SelectField label="May run for" value={draft.key} choices={[{ value: "", word: "Any key" }, ...keys.map(({ id, name }) => ({ value: id, word: name }))]} onChange={(key) => put({ key })} wrong={wrong("apiKeyId")} /> : null}
+        <TextField label="Name" {...field("name")} required />
+        {skill === null ? <TextField label="Version" {...field("version")} required hint="The same name and version replaces the code" /> : null}
+        <TextField label="Description" {...field("description")} />
+        <TextField label="Tags" {...field("tags")} hint="With commas between them" />
+        {skill === null ? <SelectField label="May run for" {...field("key")} choices={[{ value: "", word: "Any key" }, ...choicesOf(keys)]} wrong={wrong("apiKeyId")} /> : null}
       </div>
-      <AreaField label="Handler" rows={7} value={draft.handler} onChange={(handler) => put({ handler })} hint="The body of (input, context) => output. No imports, no network, no files." wrong={wrong(skill === null ? "handlerCode" : "handler")} />
+      <AreaField label="Handler" rows={7} {...field("handler")} hint="The body of (input, context) => output. No imports, no network, no files." wrong={wrong(skill === null ? "handlerCode" : "handler")} />
       <div className="grid-fields">
-        <AreaField label="JSON Schema of the input" rows={3} value={draft.input} onChange={(input) => put({ input })} hint="{} takes everything" wrong={noSchema(draft.input)} />
-        <AreaField label="JSON Schema of the output" rows={3} value={draft.output} onChange={(output) => put({ output })} wrong={noSchema(draft.output)} />
+        <AreaField label="JSON Schema of the input" rows={3} {...field("input")} hint="{} takes everything" wrong={noSchema(draft.input)} />
+        <AreaField label="JSON Schema of the output" rows={3} {...field("output")} wrong={noSchema(draft.output)} />
       </div>
       <Submit failed={skill === null ? "The skill was not installed" : "The skill was not changed"} of={[add, save]} theirs={theirs} isOff={!isReady} onClose={onClose}>{skill === null ? "Install it" : "Save"}</Submit>
     </Dialog>

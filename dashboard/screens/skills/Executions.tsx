@@ -5,11 +5,12 @@ import { useRead } from "../../api/query.ts"
 import { count, duration } from "../../format/numbers.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { Empty, Loaded } from "../../parts/Feedback.tsx"
-import { SelectField } from "../../parts/Field.tsx"
+import { choicesOf, SelectField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Head, Pager, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { Outcome } from "./Run.tsx"
 import { type Execution, fullName, type Skill, states } from "./words.ts"
 
@@ -36,7 +37,7 @@ export const Executions = ({ onTurn, page, skills }: { readonly skills: Readonly
           <>
             {data.length === 0 && key === "" ? <Empty icon="skills" title="Nothing ran yet" /> : (
               <>
-                <div className="panel-head"><div className="filters"><SelectField label="In the name of" value={key} choices={[{ value: "", word: "Any key" }, ...keys.map(({ id, name }) => ({ value: id, word: name }))]} onChange={choose} /></div></div>
+                <div className="panel-head"><div className="filters"><SelectField label="In the name of" value={key} choices={[{ value: "", word: "Any key" }, ...choicesOf(keys)]} onChange={choose} /></div></div>
                 {data.length === 0 ? <Empty icon="search" title="Nothing ran in its name" /> : (
                   <Table label="Executions" isStale={read.isPlaceholderData}>
                     <Head of={["Skill", "State", "In the name of", ">Took", "Begun", ""]} />
@@ -44,7 +45,7 @@ export const Executions = ({ onTurn, page, skills }: { readonly skills: Readonly
                       {data.map((execution) => (
                         <tr key={execution.id}>
                           <td className="cut" title={nameOf(execution)}>{nameOf(execution)}</td><td><Status {...states[execution.status]} title={execution.errorMessage ?? undefined} /></td><td className="cut">{keys.find(({ id }) => id === execution.apiKeyId)?.name ?? execution.apiKeyId}</td><td className="end">{duration(execution.durationMs)}</td><td><Ago at={execution.createdAt} /></td>
-                          <td className="actions"><button type="button" className="button button-small" onClick={() => setOpen(execution)} aria-label={`Look into the execution ${execution.id}`}>Look</button></td>
+                          <td className="actions"><Button kind="small" onClick={() => setOpen(execution)} aria-label={`Look into the execution ${execution.id}`}>Look</Button></td>
                         </tr>
                       ))}
                     </tbody>

@@ -7,12 +7,13 @@ import { urlOf } from "../../app/place.ts"
 import { counted } from "../../format/numbers.ts"
 import { Confirm, Dialog } from "../../parts/Dialog.tsx"
 import { Failure, Loaded } from "../../parts/Feedback.tsx"
-import { AreaField, TextField, wrongWith } from "../../parts/Field.tsx"
-import { Icon } from "../../parts/Icon.tsx"
+import { AreaField, TextField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { Submit } from "../../parts/edit/Submit.tsx"
+import { Button, IconButton } from "../../parts/Button.tsx"
+import { fieldsOf } from "../../parts/edit/fieldsOf.ts"
 
 type Skill = Answer<"GET /api/agent-skills">["skills"][number]
 
@@ -27,17 +28,17 @@ const Edit = ({ onClose, page }: { readonly page: Skill | null; readonly onClose
   const add = useChange("POST /api/agent-skills", touched, onClose, { said: "The page is written.", isRecord: false, undo: ({ skill: { id } }) => () => call("DELETE /api/agent-skills/:id", { params: { id } }) })
   const save = useChange("PUT /api/agent-skills/:id", touched, onClose, { said: "The page is changed.", isRecord: false, undo: ({ skill: { id } }) => () => call("PUT /api/agent-skills/:id", { params: { id }, body: bodyOf(draftOf(page)) }) })
   const error = add.error ?? save.error
-  const wrong = (field: string): string | undefined => wrongWith(error, field)
   const body = bodyOf(draft)
+  const field = fieldsOf(draft, put, error)
   return (
     <Dialog title={page === null ? "Write a page" : `Change ${page.name}`} wide onClose={onClose} onSubmit={() => page === null ? add.mutate({ body }) : save.mutate({ params: { id: page.id }, body })}>
       <div className="grid-fields">
-        <TextField label="Name" value={draft.name} onChange={(name) => put({ name })} required hint="Lower-case letters, digits and -" wrong={wrong("name")} />
-        <TextField label="Description" value={draft.description} onChange={(description) => put({ description })} required hint="When an agent should read it" wrong={wrong("description")} />
-        <TextField label="Model" value={draft.model} onChange={(model) => put({ model })} placeholder="any" wrong={wrong("model")} />
-        <TextField label="Temperature" type="number" value={draft.temperature} onChange={(temperature) => put({ temperature })} placeholder="the model's" wrong={wrong("temperature")} />
+        <TextField label="Name" {...field("name")} required hint="Lower-case letters, digits and -" />
+        <TextField label="Description" {...field("description")} required hint="When an agent should read it" />
+        <TextField label="Model" {...field("model")} placeholder="any" />
+        <TextField label="Temperature" type="number" {...field("temperature")} placeholder="the model's" />
       </div>
-      <AreaField label="Text" rows={12} value={draft.prompt} onChange={(prompt) => put({ prompt })} hint="Markdown: what the agent reads" wrong={wrong("prompt")} />
+      <AreaField label="Text" rows={12} {...field("prompt")} hint="Markdown: what the agent reads" />
       <Submit failed="The page was not stored" of={[add, save]} isOff={draft.name === "" || draft.description === "" || draft.prompt === ""} onClose={onClose} />
     </Dialog>
   )
@@ -57,8 +58,8 @@ const List = ({ label, onOpen, pages }: { readonly label: string; readonly pages
           <td className="actions">
             {page.category === "own" ? (
               <div className="row">
-                <button type="button" className="button button-small button-quiet button-icon" onClick={() => onOpen({ what: "edit", page })} aria-label={`Edit the page ${page.name}`} title="Edit"><Icon name="edit" size={16} /></button>
-                <button type="button" className="button button-small button-quiet button-icon" onClick={() => onOpen({ what: "remove", page })} aria-label={`Remove the page ${page.name}`} title="Remove"><Icon name="trash" size={16} /></button>
+                <IconButton icon="edit" word="Edit" of={`the page ${page.name}`} onClick={() => onOpen({ what: "edit", page })} />
+                <IconButton icon="trash" word="Remove" of={`the page ${page.name}`} onClick={() => onOpen({ what: "remove", page })} />
               </div>
             ) : null}
           </td>
@@ -77,7 +78,7 @@ export const Pages = ({ search }: { readonly search: string }) => {
   const remove = useChange("DELETE /api/agent-skills/:id", touched, close, { said: "The page is removed.", isRecord: false, undo: () => open?.page == null ? null : () => call("POST /api/agent-skills", { body: bodyOf(draftOf(open.page)) }) })
   const wanted = search.toLowerCase()
   return (
-    <Panel title="Pages for coding agents" actions={<span className="row"><button type="button" className="button button-small" disabled={make.isPending} onClick={() => make.mutate({ body: {} })}>Store those of this release</button><button type="button" className="button button-small" onClick={() => setOpen({ what: "edit", page: null })}>Write a page</button></span>}>
+    <Panel title="Pages for coding agents" actions={<span className="row"><Button kind="small" disabled={make.isPending} onClick={() => make.mutate({ body: {} })}>Store those of this release</Button><Button kind="small" onClick={() => setOpen({ what: "edit", page: null })}>Write a page</Button></span>}>
       <p className="panel-body small muted">
         What an agent should know of this gateway, as SKILL.md files. Pages of the gateway's own are made when they are read; stored ones stay as they are.
         {coverage.data === undefined ? null : ` ${coverage.data.api.have + coverage.data.cli.have} of ${coverage.data.api.total + coverage.data.cli.total} are stored.`}

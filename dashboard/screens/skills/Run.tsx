@@ -5,8 +5,9 @@ import { useChange } from "../../api/query.ts"
 import { duration } from "../../format/numbers.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
-import { AreaField, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
+import { AreaField, choicesOf, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Status } from "../../parts/Status.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { type Execution, fullName, jsonOf, type Skill, states } from "./words.ts"
 
 export const Outcome = ({ execution }: { readonly execution: Execution }) => (
@@ -31,15 +32,15 @@ export const Run = ({ onClose, skill }: { readonly skill: Skill; readonly onClos
   return (
     <Dialog title={`Run ${fullName(skill)}`} onClose={onClose} onSubmit={go}>
       <div className="grid-fields">
-        {keys.length === 0 ? <p className="small muted">It runs in the name of a key: make one first.</p> : <SelectField label="In the name of" value={key} choices={keys.map(({ id, name }) => ({ value: id, word: name }))} onChange={setKey} wrong={wrongWith(run.error, "apiKeyId")} />}
+        {keys.length === 0 ? <p className="small muted">It runs in the name of a key: make one first.</p> : <SelectField label="In the name of" value={key} choices={choicesOf(keys)} onChange={setKey} wrong={wrongWith(run.error, "apiKeyId")} />}
         <TextField label="Session" value={session} onChange={setSession} hint="Empty: none" wrong={wrongWith(run.error, "sessionId")} />
       </div>
       <AreaField label="Input, JSON" value={input} onChange={setInput} wrong={value === undefined ? "This is no JSON" : wrongWith(run.error, "input")} />
       <Failure what="It did not run" error={run.error} />
       {run.data === undefined || run.error !== null ? null : <Outcome execution={run.data.execution} />}
       <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>Close</button>
-        <button type="submit" className="button button-primary" disabled={run.isPending || value === undefined || key === ""}>{run.isPending ? "Running" : "Run it"}</button>
+        <Button onClick={onClose}>Close</Button>
+        <Button type="submit" kind="primary" disabled={run.isPending || value === undefined || key === ""}>{run.isPending ? "Running" : "Run it"}</Button>
       </div>
     </Dialog>
   )

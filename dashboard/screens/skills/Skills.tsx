@@ -5,6 +5,7 @@ import { call } from "../../api/call.ts"
 import { useEveryKey } from "../../api/everyKey.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { count } from "../../format/numbers.ts"
+import { filled } from "../../format/members.ts"
 import { Confirm } from "../../parts/Dialog.tsx"
 import { Empty, Failure, isSettled, Loaded, Skeleton } from "../../parts/Feedback.tsx"
 import { Switch, TextField } from "../../parts/Field.tsx"
@@ -12,6 +13,7 @@ import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Head, pageOf, pageText, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
+import { Button, IconButton } from "../../parts/Button.tsx"
 import { Edit } from "./Edit.tsx"
 import { Executions } from "./Executions.tsx"
 import { Pages } from "./Pages.tsx"
@@ -31,7 +33,7 @@ const Skills = () => {
   const [open, setOpen] = useState<Open>(null)
   const close = (): void => setOpen(null)
   const set = (change: { readonly search?: string; readonly page?: string }): void =>
-    void navigate({ search: Object.fromEntries(Object.entries({ search, page: asked, ...change }).filter(([, value]) => value !== "")), replace: true })
+    void navigate({ search: filled({ search, page: asked, ...change }), replace: true })
   const change = useChange("PUT /api/skills/:id", ["GET /api/skills"], undefined, {
     said: ({ skill }) => `${fullName(skill)} is ${isOn(skill) ? "on" : "off"}.`, isRecord: false,
     undo: (_, { params }) => {
@@ -52,7 +54,7 @@ const Skills = () => {
   })
   const skills = read.data?.data ?? []
   const wanted = search.toLowerCase()
-  const add = <button type="button" className="button button-primary" onClick={() => setOpen({ what: "add" })}><Icon name="plus" size={16} />Install a skill</button>
+  const add = <Button kind="primary" onClick={() => setOpen({ what: "add" })}><Icon name="plus" size={16} />Install a skill</Button>
   return (
     <Page title="Skills" lead="JavaScript of yours that runs in a sandbox when it is asked for: from JSON to JSON, without network, files and timers." actions={add}>
       {!isSettled(read, keys) ? <Skeleton rows={8} /> : (
@@ -65,7 +67,7 @@ const Skills = () => {
                 return (
                   <>
                     <div className="panel-head"><div className="filters"><TextField className="field-wide" label="Find" type="search" value={search} placeholder="Name, description, tag" onChange={(value) => set({ search: value })} /></div></div>
-                    {shown.length === 0 ? <Empty icon="search" title="No skill fits" action={<button type="button" className="button" onClick={() => set({ search: "" })}>Show all</button>} /> : (
+                    {shown.length === 0 ? <Empty icon="search" title="No skill fits" action={<Button onClick={() => set({ search: "" })}>Show all</Button>} /> : (
                       <Table label="Skills">
                         <Head of={["Skill", "Runs for", "Tags", "Changed", ""]} />
                         <tbody>
@@ -78,9 +80,9 @@ const Skills = () => {
                                 <td className="wrap">{skill.tags.map((tag) => <span key={tag} className="tag">{tag}</span>)}</td><td><Ago at={skill.updatedAt} /></td>
                                 <td className="actions">
                                   <div className="row">
-                                    <button type="button" className="button button-small" disabled={!isOn(skill)} onClick={() => setOpen({ what: "run", skill })} aria-label={`Run ${name}`}>Run</button>
-                                    <button type="button" className="button button-small button-quiet button-icon" onClick={() => setOpen({ what: "edit", skill })} aria-label={`Edit ${name}`} title="Edit"><Icon name="edit" size={16} /></button>
-                                    <button type="button" className="button button-small button-quiet button-icon" onClick={() => setOpen({ what: "remove", skill })} aria-label={`Remove ${name}`} title="Remove"><Icon name="trash" size={16} /></button>
+                                    <Button kind="small" disabled={!isOn(skill)} onClick={() => setOpen({ what: "run", skill })} aria-label={`Run ${name}`}>Run</Button>
+                                    <IconButton icon="edit" word="Edit" of={name} onClick={() => setOpen({ what: "edit", skill })} />
+                                    <IconButton icon="trash" word="Remove" of={name} onClick={() => setOpen({ what: "remove", skill })} />
                                     <Switch checked={isOn(skill)} label={`${name} may run`} disabled={change.isPending} onChange={(on) => change.mutate({ params: { id: skill.id }, body: on ? { enabled: true, mode: "on" } : { enabled: false } })} />
                                   </div>
                                 </td>

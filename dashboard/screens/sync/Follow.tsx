@@ -13,6 +13,7 @@ import { Status } from "../../parts/Status.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { Form } from "../../parts/edit/Form.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 type State = Answer<"GET /api/sync/cloud">
 
@@ -39,7 +40,7 @@ const Begin = ({ status }: { readonly status: State }) => {
         <TextField label="Its sync token" type="password" value={token} onChange={setToken} hint={status.hasToken ? "Empty keeps the stored one" : "Made on the other gateway; kept sealed here"} wrong={wrongWith(enable.error, "token")} />
       </div>
       <Failure what="This gateway does not follow the other one" error={enable.error} />
-      <div className="row"><button type="submit" className="button button-primary" disabled={enable.isPending || url.trim() === "" || token === "" && !status.hasToken}>{enable.isPending ? "Taking its bundle" : "Follow it"}</button></div>
+      <div className="row"><Button type="submit" kind="primary" disabled={enable.isPending || url.trim() === "" || token === "" && !status.hasToken}>{enable.isPending ? "Taking its bundle" : "Follow it"}</Button></div>
     </Form>
   )
 }
@@ -56,8 +57,8 @@ export const Follow = ({ status }: { readonly status: State }) => {
     <Panel
       title="What this gateway follows" actions={!enabled ? undefined : (
         <div className="row">
-          <button type="button" className="button button-small button-primary" disabled={sync.isPending} onClick={take}>{sync.isPending ? "Taking it" : "Take its bundle now"}</button>
-          <button type="button" className="button button-small button-danger" disabled={sync.isPending} onClick={() => setEnding(true)}>Follow no longer</button>
+          <Button kind="small primary" disabled={sync.isPending} onClick={take}>{sync.isPending ? "Taking it" : "Take its bundle now"}</Button>
+          <Button kind="small danger" disabled={sync.isPending} onClick={() => setEnding(true)}>Follow no longer</Button>
         </div>
       )}
     >

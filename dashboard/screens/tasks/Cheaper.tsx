@@ -8,9 +8,9 @@ import { useTheirs } from "../../parts/edit/Theirs.tsx"
 import { useDraft } from "../../parts/edit/useDraft.ts"
 import { AreaField, Check, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { type Background, backgroundChangeOf, backgroundDifferences, type BackgroundDraft, backgroundDraftOf, backOf } from "./words.ts"
 import { Submit } from "../../parts/edit/Submit.tsx"
 import { Form } from "../../parts/edit/Form.tsx"
+import { type Background, backgroundChangeOf, backgroundDifferences, type BackgroundDraft, backgroundDraftOf, backOf } from "./words.ts"
 
 const path = "/api/settings/background-degradation"
 

@@ -2,13 +2,14 @@
 import { call } from "../../api/call.ts"
 import type { Answer, Body } from "../../api/contract.ts"
 import { useChange } from "../../api/query.ts"
+import { changedIn } from "../../format/members.ts"
 import { Changes } from "../../parts/edit/Changes.tsx"
 import { useDraft } from "../../parts/edit/useDraft.ts"
 import { Check, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { backOf } from "./words.ts"
 import { Submit } from "../../parts/edit/Submit.tsx"
 import { Form } from "../../parts/edit/Form.tsx"
+import { backOf } from "./words.ts"
 
 type Stored = Answer<"GET /api/settings">
 type Change = Body<"PATCH /api/settings">
@@ -29,7 +30,7 @@ const changeOf = ({ most, on, words }: ReturnType<typeof draftOf>, stored: Store
     intentDetectionEnabled: on, intentSimpleMaxWords: Number(most),
     ...Object.fromEntries(lists.map(({ name }, at) => [name, (words[at] ?? "").split(",").map((word) => word.trim()).filter((word) => word !== "")]))
   }
-  return Object.fromEntries(Object.entries(next).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(stored[name]))) as Change
+  return changedIn(next, stored)
 }
 
 export const Intents = ({ stored }: { readonly stored: Stored }) => {

@@ -7,9 +7,9 @@ import { useTheirs } from "../../parts/edit/Theirs.tsx"
 import { useDraft } from "../../parts/edit/useDraft.ts"
 import { Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { backOf, type Routing, routingChangeOf, routingDifferences, type RoutingDraft, routingDraftOf, tasks, whom } from "./words.ts"
 import { Submit } from "../../parts/edit/Submit.tsx"
 import { Form } from "../../parts/edit/Form.tsx"
+import { backOf, type Routing, routingChangeOf, routingDifferences, type RoutingDraft, routingDraftOf, tasks, whom } from "./words.ts"
 
 const path = "/api/settings/task-routing"
 
@@ -34,7 +34,7 @@ export const Models = ({ list, stored }: { readonly stored: Routing; readonly li
       }}>
         <Check checked={draft.enabled} onChange={(enabled) => put({ enabled })}>Conversations go to the model of their task</Check>
         <Check checked={draft.detectionEnabled} onChange={(detectionEnabled) => put({ detectionEnabled })}>A task is found by what a conversation says; else the client must name it</Check>
-        <SelectField label="Of requests for" value={draft.appliesTo} choices={whom} onChange={(value) => put({ appliesTo: whom.find((one) => one.value === value)?.value ?? "automatic" })} />
+        <SelectField label="Of requests for" value={draft.appliesTo} choices={whom} onChange={(appliesTo) => put({ appliesTo })} />
         <div className="grid-fields">
           {tasks.map(({ name, word }) => (
             <TextField key={name} label={word} value={draft.taskModelMap[name]} list={list} placeholder="as asked for" onChange={(model) => put({ taskModelMap: { ...draft.taskModelMap, [name]: model } })} wrong={wrongWith(save.error, `taskModelMap.${name}`)} />

@@ -7,12 +7,13 @@ import { AreaField } from "../../parts/Field.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { ModelNames } from "../models/ModelNames.tsx"
 import { Cheaper } from "./Cheaper.tsx"
 import { Intents } from "./Intents.tsx"
 import { Models } from "./Models.tsx"
 import { type Background, type Routing, tasks, taskWord } from "./words.ts"
-import { Form } from "../../parts/edit/Form.tsx"
 
 const EVERY_MS = 10_000
 
@@ -25,7 +26,7 @@ const Try = () => {
     <Panel title="Which task is it?">
       <Form onSubmit={() => go()}>
         <AreaField label="What a person writes" rows={3} value={text} onChange={setText} hint="Nothing is sent to a provider or counted" />
-        <div className="row"><button type="submit" className="button" disabled={detect.isPending || text === ""}>Find out</button></div>
+        <div className="row"><Button type="submit" disabled={detect.isPending || text === ""}>Find out</Button></div>
         <Failure what="It could not be found out" error={detect.error} />
         {found === null || detect.error !== null ? null : (
           <p role="status" className="wrap"><strong>{taskWord(found.taskType)}</strong>, found by {found.source}. Intent: {found.intent}. {found.model === null ? "No model is named for it." : <>It would go to <code>{found.model}</code> once task routing is on.</>}{found.background === null ? "" : ` A request in the background: ${found.background}.`}</p>
@@ -47,7 +48,7 @@ const Counts = ({ background, routing }: { readonly routing: Routing; readonly b
   const reasons = Object.entries(byReason).filter(([, times]) => times.detected > 0).map(([reason, times]) => `${reason} ${count(times.detected)}`)
   const error = tasksReset.error ?? backgroundReset.error
   return (
-    <Panel title="What this node counted" actions={<button type="button" className="button button-small" disabled={tasksReset.isPending || backgroundReset.isPending} onClick={reset}>Begin again</button>}>
+    <Panel title="What this node counted" actions={<Button kind="small" disabled={tasksReset.isPending || backgroundReset.isPending} onClick={reset}>Begin again</Button>}>
       <Failure what="The counts were not begun again" error={error} inPanel />
       <Table label="Counts by task">
         <Head of={["Task", ">Found", ">Sent to its model", ">Model could not serve"]} />

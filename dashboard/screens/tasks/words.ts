@@ -1,5 +1,6 @@
 /** Task routing as the page reads it: its words, and the drafts of both settings. Pure. */
 import type { Answer, Body } from "../../api/contract.ts"
+import { linesOf } from "../../format/lines.ts"
 import type { Difference } from "../../parts/edit/Changes.tsx"
 import type { Line } from "../../parts/edit/Lines.tsx"
 
@@ -50,7 +51,7 @@ export const backgroundDraftOf = ({ degradationMap, detectionPatterns, enabled }
 
 export const backgroundChangeOf = (draft: BackgroundDraft, stored: Background): Body<"PUT /api/settings/background-degradation"> => {
   const degradationMap = Object.fromEntries(draft.map.flatMap(([from = "", to = ""]) => from.trim() === "" ? [] : [[from.trim(), to.trim()]]))
-  const detectionPatterns = draft.patterns.split("\n").map((line) => line.trim()).filter((line) => line !== "")
+  const detectionPatterns = linesOf(draft.patterns)
   return {
     ...(draft.enabled === stored.enabled ? {} : { enabled: draft.enabled }), ...(JSON.stringify(degradationMap) === JSON.stringify(stored.degradationMap) ? {} : { degradationMap }),
     ...(JSON.stringify(detectionPatterns) === JSON.stringify(stored.detectionPatterns) ? {} : { detectionPatterns })

@@ -9,6 +9,7 @@ import { Switch } from "../../parts/Field.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status, type Tone } from "../../parts/Status.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 const EVERY_MS = 3_000
 
@@ -41,8 +42,8 @@ const Machine = () => {
           {address === null ? null : <p><a href={address} target="_blank" rel="noreferrer noopener" className="wrap">{address}</a></p>}
           <Failure what="It was not done" error={error} />
           <div className="row">
-            {daemonRunning ? null : <button type="button" className="button button-small" disabled={start.isPending} onClick={() => start.mutate({})}>Run a tailscaled</button>}
-            {daemonRunning && !loggedIn ? <button type="button" className="button button-small" disabled={signIn.isPending} onClick={() => signIn.mutate({})}>Sign the machine in</button> : null}
+            {daemonRunning ? null : <Button kind="small" disabled={start.isPending} onClick={() => start.mutate({})}>Run a tailscaled</Button>}
+            {daemonRunning && !loggedIn ? <Button kind="small" disabled={signIn.isPending} onClick={() => signIn.mutate({})}>Sign the machine in</Button> : null}
           </div>
         </div>
       )}

@@ -9,6 +9,7 @@ import { SelectField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { save } from "../../parts/Copy.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 export type Trend = Answer<"GET /api/usage/trend">
 type Slice = Trend["total"]
@@ -52,7 +53,7 @@ export const Over = ({ metric, onMetric, onUnit, trend }: { readonly trend: Tren
         <div className="row">
           <SelectField label="Metric" value={metric} choices={words} onChange={onMetric} />
           <SelectField label="Bucket" value={bucket} choices={perUnit} onChange={onUnit} />
-          <button type="button" className="button button-small" onClick={() => save(`usage-per-${bucket}.csv`, "text/csv", csv(trend))}>CSV of the buckets</button>
+          <Button kind="small" onClick={() => save(`usage-per-${bucket}.csv`, "text/csv", csv(trend))}>CSV of the buckets</Button>
         </div>
       }
     >

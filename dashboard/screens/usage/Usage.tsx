@@ -4,6 +4,7 @@ import { useRead } from "../../api/query.ts"
 import { useZone } from "../../app/zone.ts"
 import { count, duration, percent, tokens, total as sum } from "../../format/numbers.ts"
 import { beginOf, isRange, ranges, spanWord, timesOf, unitOf } from "../../format/ranges.ts"
+import { filled } from "../../format/members.ts"
 import { save } from "../../parts/Copy.tsx"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, TextField } from "../../parts/Field.tsx"
@@ -78,7 +79,7 @@ const Usage = () => {
   const read = useRead("GET /api/usage/analytics", { query: given }, { everyMs: EVERY_MS })
   const previous = trend.data?.previous
   const past = useRead("GET /api/usage/analytics", { query: { from: previous?.from, to: previous?.to } }, { enabled: isCompared && previous !== undefined, everyMs: MINUTE_MS })
-  const set = (changed: Partial<typeof search>): void => void navigate({ search: Object.fromEntries(Object.entries({ ...search, ...changed }).filter(([, value]) => value !== "" && value !== undefined)), replace: true })
+  const set = (changed: Partial<typeof search>): void => void navigate({ search: filled({ ...search, ...changed }), replace: true })
   const choose = (value: string): void => set(value === CHOSEN ? { range: CHOSEN, bucket: "" } : { range: value, from: "", to: "", bucket: "" })
   return (
     <Page

@@ -6,6 +6,7 @@ import { Check, SelectField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { save } from "../../parts/Copy.tsx"
 import { Table } from "../../parts/Table.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { type Analytics, change, compared, type GroupName, groups } from "./groups.ts"
 
 const words = Object.entries(groups).map(([value, word]) => ({ value, word }))
@@ -34,7 +35,7 @@ export const Who = ({ analytics, before, by, isCompared, isStale, onBy, onCompar
         <div className="row">
           <Check checked={isCompared} onChange={onCompare}>Beside the period before</Check>
           <SelectField label="Group by" value={by} choices={words} onChange={onBy} />
-          <button type="button" className="button button-small" onClick={() => save(`usage-by-${by}.csv`, "text/csv", csv())}>CSV of this table</button>
+          <Button kind="small" onClick={() => save(`usage-by-${by}.csv`, "text/csv", csv())}>CSV of this table</Button>
         </div>
       }
     >

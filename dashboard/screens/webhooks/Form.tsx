@@ -74,7 +74,7 @@ export const Form = ({ onClose, onMade, webhook }: { readonly webhook: Webhook |
   }
   return (
     <Dialog title={webhook === null ? "New webhook" : "Change the webhook"} onClose={onClose} onSubmit={save}>
-      <SelectField label="Receiver" value={kind} choices={kinds} onChange={(value) => setKind(kinds.find((each) => each.value === value)?.value ?? "custom")} />
+      <SelectField label="Receiver" value={kind} choices={kinds} onChange={setKind} />
       {kind === "telegram" ? (
         <>
           <TextField label="Chat" value={url} onChange={setUrl} required hint="Its id, or @name of a channel" wrong={wrongWith(error, "url")} />

@@ -3,8 +3,7 @@ import { useState } from "react"
 import { call } from "../../api/call.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { count } from "../../format/numbers.ts"
-import { CodeBlock } from "../../parts/Copy.tsx"
-import { Confirm, Dialog } from "../../parts/Dialog.tsx"
+import { Confirm, Once } from "../../parts/Dialog.tsx"
 import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { Switch } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
@@ -13,6 +12,7 @@ import { Status } from "../../parts/Status.tsx"
 import { Table } from "../../parts/Table.tsx"
 import { isOwned, Owned } from "../../parts/edit/Theirs.tsx"
 import { Ago } from "../../parts/Time.tsx"
+import { Button, IconButton } from "../../parts/Button.tsx"
 import { Deliveries } from "./Deliveries.tsx"
 import { Form, type Webhook } from "./Form.tsx"
 import { Verify } from "./Verify.tsx"
@@ -46,10 +46,10 @@ const Row = ({ onDelete, onDeliveries, onEdit, webhook }: { readonly webhook: We
       <td><Ago at={webhook.last_triggered_at} /></td>
       <td className="actions">
         <div className="row">
-          <button type="button" className="button button-small" disabled={test.isPending} onClick={() => test.mutate({ params })} aria-label={`Test ${name}`}>Test</button>
-          <button type="button" className="button button-small" onClick={onDeliveries} aria-label={`Deliveries to ${name}`}>Deliveries</button>
-          <button type="button" className="button button-small button-quiet button-icon" onClick={onEdit} disabled={isOwned(webhook)} aria-label={`Edit ${name}`} title="Edit"><Icon name="edit" size={16} /></button>
-          <button type="button" className="button button-small button-quiet button-icon" onClick={onDelete} disabled={isOwned(webhook)} aria-label={`Delete ${name}`} title="Delete"><Icon name="trash" size={16} /></button>
+          <Button kind="small" disabled={test.isPending} onClick={() => test.mutate({ params })} aria-label={`Test ${name}`}>Test</Button>
+          <Button kind="small" onClick={onDeliveries} aria-label={`Deliveries to ${name}`}>Deliveries</Button>
+          <IconButton icon="edit" word="Edit" of={name} onClick={onEdit} disabled={isOwned(webhook)} />
+          <IconButton icon="trash" word="Delete" of={name} onClick={onDelete} disabled={isOwned(webhook)} />
           <Switch checked={webhook.enabled} label={`${name} is used`} disabled={change.isPending || isOwned(webhook)} onChange={(enabled) => change.mutate({ params, body: { enabled } })} />
         </div>
       </td>
@@ -64,7 +64,7 @@ const Webhooks = () => {
   const [open, setOpen] = useState<Open>(null)
   const close = (): void => setOpen(null)
   const remove = useChange("DELETE /api/webhooks/:id", ["GET /api/webhooks"], close)
-  const add = <button type="button" className="button button-primary" onClick={() => setOpen({ what: "add" })}><Icon name="plus" size={16} />New webhook</button>
+  const add = <Button kind="primary" onClick={() => setOpen({ what: "add" })}><Icon name="plus" size={16} />New webhook</Button>
   return (
     <Page title="Webhooks" lead="The gateway sends events to these receivers, signed, until they arrive. Ten failures in a row switch one off." actions={add}>
       <Panel>
@@ -84,12 +84,9 @@ const Webhooks = () => {
       {open?.what === "add" ? <Form webhook={null} onClose={close} onMade={(secret) => setOpen({ what: "secret", secret })} /> : null}
       {open?.what === "edit" ? <Form webhook={open.webhook} onClose={close} onMade={close} /> : null}
       {open?.what === "secret" ? (
-        <Dialog title="The key of its signatures" wide stays onClose={close}>
-          <p>The receiver checks with it that an event came from this gateway. Lists show only its beginning.</p>
-          <CodeBlock label="secret" text={open.secret} />
+        <Once title="The key of its signatures" label="secret" value={open.secret} onClose={close} lead="The receiver checks with it that an event came from this gateway. Lists show only its beginning.">
           <Verify />
-          <div className="dialog-foot"><button type="button" className="button button-primary" onClick={close}>I have copied it</button></div>
-        </Dialog>
+        </Once>
       ) : null}
       {open?.what === "deliveries" ? <Deliveries webhook={open.webhook} onClose={close} /> : null}
       {open?.what === "delete" ? (

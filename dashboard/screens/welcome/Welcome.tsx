@@ -9,11 +9,12 @@ import { Failure } from "../../parts/Feedback.tsx"
 import { SelectField, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page } from "../../parts/Page.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { Outcome } from "../play/Outcome.tsx"
 import { useStream } from "../play/useStream.ts"
 import { VendorForm } from "../providers/Add.tsx"
 import { clients, type ClientName } from "./clients.ts"
-import { Form } from "../../parts/edit/Form.tsx"
 
 const Step = ({ children, done, number, title }: { readonly number: number; readonly title: string; readonly done: boolean; readonly children: ReactNode }) => (
   <li className={`panel step${done ? " step-done" : ""}`}>
@@ -34,7 +35,7 @@ const FirstStream = ({ model, onDone }: { readonly model: string; readonly onDon
     <>
       <p className="muted">The built-in simulator answers as <code>{model}</code>: no account, no key, no cost.</p>
       <div className="row">
-        <button type="button" className="button button-primary" disabled={run?.state === "streaming"} onClick={ask}><Icon name="play" size={16} />{run === null ? "Ask it" : "Ask again"}</button>
+        <Button kind="primary" disabled={run?.state === "streaming"} onClick={ask}><Icon name="play" size={16} />{run === null ? "Ask it" : "Ask again"}</Button>
         {run?.state === "done" ? <span className="muted small number">first token after {duration(run.firstMs)}, done after {duration(run.totalMs)}</span> : null}
       </div>
       {run === null ? null : run.error === null ? <div className={`well answer${run.state === "streaming" ? " cursor" : ""}`} role="log" aria-label="Answer of the simulator">{run.text}</div> : (
@@ -58,7 +59,7 @@ const ClientKey = ({ model, onDone }: { readonly model: string; readonly onDone:
         <p className="muted">Your programs send it instead of the vendor’s key. You can bound it by models, money and time under <Link to="/keys">Keys &amp; budgets</Link>.</p>
         <TextField label="Name of the key" value={name} onChange={setName} required />
         <Failure what="No key was made" error={make.error} />
-        <div className="row"><button type="submit" className="button button-primary" disabled={make.isPending || name === ""}>Make the key</button></div>
+        <div className="row"><Button type="submit" kind="primary" disabled={make.isPending || name === ""}>Make the key</Button></div>
       </Form>
     )
   }
@@ -85,7 +86,7 @@ const Welcome = () => {
         <Step number={2} title="Add a provider" done={has}>
           {added === null ? null : <p className="success" role="status">The connection {added} is stored. Its models can be called now.</p>}
           {has && added === null ? <p className="muted">{connections.data?.connections.length} connections are stored. <Link to="/providers">See them</Link>.</p> : null}
-          {added === null && !has ? <VendorForm onAdded={setAdded}>{(busy) => <button type="submit" className="button button-primary" disabled={busy}>Add the connection</button>}</VendorForm> : null}
+          {added === null && !has ? <VendorForm onAdded={setAdded}>{(busy) => <Button type="submit" kind="primary" disabled={busy}>Add the connection</Button>}</VendorForm> : null}
         </Step>
         <Step number={3} title="Make a key for your programs" done={keyed}><ClientKey model="sim/echo" onDone={() => setKeyed(true)} /></Step>
         <Step number={4} title="See what happened" done={false}>

@@ -12,6 +12,7 @@ import { Panel } from "../../parts/Page.tsx"
 import { Status, type Tone } from "../../parts/Status.tsx"
 import { Head, Pager, Table } from "../../parts/Table.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
+import { Button, IconButton } from "../../parts/Button.tsx"
 import { contentOf } from "./content.ts"
 import { lineErrors } from "./lineErrors.ts"
 import { Preview, useBeginning } from "./Preview.tsx"
@@ -43,7 +44,7 @@ const Progress = ({ batch }: { readonly batch: Batch }) => {
 const FileLine = ({ id, onLook, word }: { readonly id: string | null; readonly word: string; readonly onLook: (id: string) => void }) => id === null ? null : (
   <li className="row">
     <span>{word}</span><Copy value={id} />
-    <button type="button" className="button button-small" onClick={() => onLook(id)}>Look into the {word.toLowerCase()}</button>
+    <Button kind="small" onClick={() => onLook(id)}>Look into the {word.toLowerCase()}</Button>
     <a className="button button-small" href={contentOf(id)} download={`${id}.jsonl`}><Icon name="download" size={16} />Download the {word.toLowerCase()}</a>
   </li>
 )
@@ -115,10 +116,10 @@ const Row = ({ batch, onLook }: { readonly batch: Batch; readonly onLook: () => 
       <td><Ago at={isoOf(batch.created_at)} /></td>
       <td className="actions">
         <div className="row">
-          <button type="button" className="button button-small" onClick={onLook} aria-label={`Open ${batch.id}`}>Open</button>
+          <Button kind="small" onClick={onLook} aria-label={`Open ${batch.id}`}>Open</Button>
           {isOver(batch) ? (
-            <button type="button" className="button button-small button-quiet button-icon" disabled={remove.isPending} onClick={() => remove.mutate({ params })} aria-label={`Delete ${batch.id}`} title="Delete"><Icon name="trash" size={16} /></button>
-          ) : <button type="button" className="button button-small button-danger" disabled={cancel.isPending || batch.status === "cancelling"} onClick={() => cancel.mutate({ params })} aria-label={`Stop ${batch.id}`}>Stop</button>}
+            <IconButton icon="trash" word="Delete" of={batch.id} disabled={remove.isPending} onClick={() => remove.mutate({ params })} />
+          ) : <Button kind="small danger" disabled={cancel.isPending || batch.status === "cancelling"} onClick={() => cancel.mutate({ params })} aria-label={`Stop ${batch.id}`}>Stop</Button>}
         </div>
       </td>
     </tr>
@@ -139,9 +140,9 @@ export const Batches = ({ onNew }: { readonly onNew: () => void }) => {
   const mayClear = turned.length > 0 || read.data?.has_more === true || read.data?.data.some(({ status }) => status === "completed") === true
   const turn = (page: number, last: string | null | undefined): void => setTurned(page < turned.length ? turned.slice(0, page) : typeof last === "string" ? [...turned, last] : turned)
   return (
-    <Panel title="Batches" actions={<button type="button" className="button button-small button-danger" disabled={!mayClear} onClick={() => setClearing(true)}>Delete the completed ones</button>}>
+    <Panel title="Batches" actions={<Button kind="small danger" disabled={!mayClear} onClick={() => setClearing(true)}>Delete the completed ones</Button>}>
       <Loaded read={read} what="The batches">
-        {({ data, has_more, last_id }) => data.length === 0 && turned.length === 0 ? <Empty icon="work" title="No batch yet" action={<button type="button" className="button" onClick={onNew}>Start one</button>}>Upload a file of requests below, then run it.</Empty> : (
+        {({ data, has_more, last_id }) => data.length === 0 && turned.length === 0 ? <Empty icon="work" title="No batch yet" action={<Button onClick={onNew}>Start one</Button>}>Upload a file of requests below, then run it.</Empty> : (
           <>
             <Table label="Batches" isStale={read.isPlaceholderData}>
               <Head of={["Batch", "State", "Progress", "Endpoint", "Begun", ""]} />

@@ -26,7 +26,7 @@ export const Create = ({ fileId, onClose }: { readonly fileId: string; readonly 
       {files.data !== undefined && list.length === 0 ? <p>No file for batches is stored. Upload one first, with the purpose <code>batch</code>.</p> : (
         <SelectField label="File" value={id} choices={[...(list.some((file) => file.id === id) || id === "" ? [] : [{ value: id, word: id }]), ...list.map((file) => ({ value: file.id, word: wordOf(file) }))]} onChange={setFile} hint={files.data?.has_more === true ? `The newest ${count(list.length)}; an older one is run from its row` : undefined} />
       )}
-      <SelectField label="Endpoint" value={endpoint} choices={endpoints.map((value) => ({ value, word: value }))} onChange={setEndpoint} hint="Each line names it as its url" />
+      <SelectField label="Endpoint" value={endpoint} choices={endpoints} onChange={setEndpoint} hint="Each line names it as its url" />
       <TextField label="Note" value={note} onChange={setNote} hint="Kept with the batch" />
       <p className="muted small">It has 24 hours, and runs as you: without the limits of a key.</p>
       <Submit failed="The batch was not accepted" of={add} isOff={id === ""} onClose={onClose}>Start the batch</Submit>

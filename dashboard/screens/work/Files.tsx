@@ -7,6 +7,7 @@ import * as Notes from "../../api/notes.ts"
 import { queryClient, useChange, useRead } from "../../api/query.ts"
 import { bytes, isoOf } from "../../format/bytes.ts"
 import { count } from "../../format/numbers.ts"
+import { filled } from "../../format/members.ts"
 import { Copy } from "../../parts/Copy.tsx"
 import { Confirm } from "../../parts/Dialog.tsx"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
@@ -15,6 +16,7 @@ import { Icon } from "../../parts/Icon.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Rows } from "../../parts/Rows.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
+import { Button, IconButton } from "../../parts/Button.tsx"
 import { contentOf } from "./content.ts"
 import { Preview } from "./Preview.tsx"
 
@@ -87,10 +89,10 @@ const Drop = () => {
   return (
     <div className={isOver ? "drop drop-over" : "drop"} role="group" aria-label="Upload" ref={place}>
       <div className="row">
-        <SelectField label="Purpose" value={purpose} choices={purposes.map((value) => ({ value, word: value }))} onChange={setPurpose} />
+        <SelectField label="Purpose" value={purpose} choices={purposes} onChange={setPurpose} />
         <div className="stack-tight">
           <p className="muted small">Drop files here, or</p>
-          <button type="button" className="button" disabled={sending !== null} onClick={() => input.current?.click()}><Icon name="upload" size={16} />Choose files</button>
+          <Button disabled={sending !== null} onClick={() => input.current?.click()}><Icon name="upload" size={16} />Choose files</Button>
         </div>
         <input
           ref={input} type="file" multiple hidden aria-label="Files to upload"
@@ -113,7 +115,7 @@ export const Files = ({ onRun }: { readonly onRun: (fileId: string) => void }) =
   const [looking, setLooking] = useState<StoredFile | null>(null)
   const [deleting, setDeleting] = useState<StoredFile | null>(null)
   const remove = useChange("DELETE /v1/files/:id", ["GET /api/files"], () => setDeleting(null), { said: "The file is deleted.", isRecord: false })
-  const set = (change: { readonly purpose?: string; readonly search?: string }): void => void navigate({ search: Object.fromEntries(Object.entries({ purpose, search, ...change }).filter(([, value]) => value !== "")), replace: true })
+  const set = (change: { readonly purpose?: string; readonly search?: string }): void => void navigate({ search: filled({ purpose, search, ...change }), replace: true })
   const wanted = search.toLowerCase()
   return (
     <Panel title="Files">
@@ -130,7 +132,7 @@ export const Files = ({ onRun }: { readonly onRun: (fileId: string) => void }) =
                 </div>
                 <span className="muted small number">{count(shown.length)} of {count(data.length)}{has_more ? ", the newest" : ""}</span>
               </div>
-              {shown.length === 0 ? <Empty icon="search" title="No file fits" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : (
+              {shown.length === 0 ? <Empty icon="search" title="No file fits" action={<Button onClick={() => void navigate({ search: {} })}>Show all</Button>} /> : (
                 <Rows label="Files" rows={shown} head={["Name", "Id", "Purpose", ">Size", "Stored", "Kept for", ""]}>
                   {(file, index) => (
                     <tr key={file.id} aria-rowindex={index + 2}>
@@ -139,10 +141,10 @@ export const Files = ({ onRun }: { readonly onRun: (fileId: string) => void }) =
                       <td>{file.status === "expired" ? "over" : file.expires_at === null ? "ever" : <Countdown until={isoOf(file.expires_at) ?? ""} />}</td>
                       <td className="actions">
                         <div className="row">
-                          {file.purpose === "batch" ? <button type="button" className="button button-small" onClick={() => onRun(file.id)} aria-label={`Run ${file.filename}`}>Run</button> : null}
-                          <button type="button" className="button button-small" onClick={() => setLooking(file)} aria-label={`Look into ${file.filename}`}>Look</button>
+                          {file.purpose === "batch" ? <Button kind="small" onClick={() => onRun(file.id)} aria-label={`Run ${file.filename}`}>Run</Button> : null}
+                          <Button kind="small" onClick={() => setLooking(file)} aria-label={`Look into ${file.filename}`}>Look</Button>
                           <a className="button button-small button-quiet button-icon" href={contentOf(file.id)} download={file.filename} aria-label={`Download ${file.filename}`} title="Download"><Icon name="download" size={16} /></a>
-                          <button type="button" className="button button-small button-quiet button-icon" onClick={() => setDeleting(file)} aria-label={`Delete ${file.filename}`} title="Delete"><Icon name="trash" size={16} /></button>
+                          <IconButton icon="trash" word="Delete" of={file.filename} onClick={() => setDeleting(file)} />
                         </div>
                       </td>
                     </tr>

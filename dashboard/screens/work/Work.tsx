@@ -1,6 +1,7 @@
 /** Files that clients and operators gave, and the batches that run over them. */
 import { useState } from "react"
 import { Page } from "../../parts/Page.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { Batches } from "./Batches.tsx"
 import { Create } from "./Create.tsx"
 import { Files } from "./Files.tsx"
@@ -10,7 +11,7 @@ const Work = () => {
   return (
     <Page
       title="Files & batches" lead="A batch runs the requests of a file in the background, line by line, and writes a file of answers and one of errors."
-      actions={<button type="button" className="button button-primary" onClick={() => setCreating("")}>New batch</button>}
+      actions={<Button kind="primary" onClick={() => setCreating("")}>New batch</Button>}
     >
       <Batches onNew={() => setCreating("")} />
       <Files onRun={setCreating} />

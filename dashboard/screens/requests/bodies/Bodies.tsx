@@ -7,6 +7,7 @@ import { count } from "../../../format/numbers.ts"
 import { Failure } from "../../../parts/Feedback.tsx"
 import { Panel } from "../../../parts/Page.tsx"
 import type { CallLog } from "../outcome.ts"
+import { Button } from "../../../parts/Button.tsx"
 
 type Kept = Answer<"GET /api/usage/call-logs/:id/bodies">
 type Payload = Kept["clientRequest"]
@@ -57,7 +58,7 @@ export const Bodies = ({ attempts, id }: { readonly id: string; readonly attempt
       <div className="panel-body">
         {data === undefined ? (
           <p className="row">
-            <button type="button" className="button button-small" disabled={isPending} onClick={() => mutate()}>Show them</button>
+            <Button kind="small" disabled={isPending} onClick={() => mutate()}>Show them</Button>
             <span className="small muted">Each look has an entry in the audit.</span>
           </p>
         ) : <All kept={data} attempts={attempts} />}
