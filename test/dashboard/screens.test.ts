@@ -95,7 +95,8 @@ describe.skipIf(!canBrowse())("the dashboard's screens", () => {
     expect(await page.getByLabel("Prefix").getAttribute("aria-invalid")).toBe("true")
     await page.getByLabel("Prefix").fill("lab")
     await page.getByRole("button", { name: "Add the server" }).click()
-    await page.getByRole("row", { name: /Lab/ }).waitFor()
+    await page.getByRole("table", { name: "Connections" }).getByRole("row", { name: /Lab/ }).waitFor()
+    await page.getByRole("table", { name: "Servers of your own" }).getByRole("row", { name: /Lab/ }).waitFor()
   })
 
   it("playground: the answer streams in each of six formats, with frames, cost and decision", async () => {

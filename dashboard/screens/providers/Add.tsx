@@ -5,13 +5,14 @@ import * as Notes from "../../api/notes.ts"
 import { queryClient, useChange } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
-import { SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
+import { choicesOf, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Status } from "../../parts/Status.tsx"
+import { Form } from "../../parts/edit/Form.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { Many } from "./Many.tsx"
+import { NodeForm } from "./Node.tsx"
 import { SignIn } from "./SignIn.tsx"
 import { useVendors, vendorOfKey } from "./vendors.ts"
-import { Submit } from "../../parts/edit/Submit.tsx"
-import { Form } from "../../parts/edit/Form.tsx"
 
 interface Probe {
   readonly valid: boolean
@@ -86,47 +87,9 @@ export const VendorForm = ({ children, onAdded }: { readonly onAdded: (name: str
       </div>
       <Failure what="The connection was not stored" error={add.error} />
       <div className="dialog-foot">
-        <button type="button" className="button" disabled={!known || apiKey === "" || probe === "asking"} onClick={() => void run(provider, apiKey.trim())}>Test the key</button>
+        <Button disabled={!known || apiKey === "" || probe === "asking"} onClick={() => void run(provider, apiKey.trim())}>Test the key</Button>
         {children(add.isPending || provider === "" || name === "")}
       </div>
-    </Form>
-  )
-}
-
-const apiTypes = [
-  { value: "chat", word: "Chat completions" }, { value: "responses", word: "Responses" }
-]
-
-const NodeForm = ({ onDone }: { readonly onDone: () => void }) => {
-  const [name, setName] = useState("")
-  const [prefix, setPrefix] = useState("")
-  const [baseUrl, setBaseUrl] = useState("")
-  const [apiKey, setKey] = useState("")
-  const [type, setType] = useState<"openai-compatible" | "anthropic-compatible">("openai-compatible")
-  const [apiType, setApiType] = useState("chat")
-  const add = useChange("POST /api/provider-nodes", ["GET /api/providers", "GET /api/provider-nodes", "GET /api/providers/client"], onDone)
-  return (
-    <Form className="stack" onSubmit={() => {
-      add.mutate({
-        body: {
-          type, name, prefix, baseUrl, apiKey: apiKey === "" ? null : apiKey, ...(type === "openai-compatible" ? { apiType: apiType === "responses" ? "responses" : "chat" } : {})
-        }
-      })
-    }}>
-      <div className="grid-fields">
-        <SelectField
-          label="It speaks" value={type} onChange={(value) => setType(value === "anthropic-compatible" ? value : "openai-compatible")}
-          choices={[{ value: "openai-compatible", word: "The OpenAI format" }, { value: "anthropic-compatible", word: "The Anthropic format" }]}
-        />
-        {type === "openai-compatible" ? <SelectField label="With" value={apiType} choices={apiTypes} onChange={setApiType} /> : null}
-      </div>
-      <TextField label="Base URL" value={baseUrl} onChange={setBaseUrl} required placeholder="http://127.0.0.1:8000/v1" wrong={wrongWith(add.error, "baseUrl")} />
-      <div className="grid-fields">
-        <TextField label="Name" value={name} onChange={setName} required wrong={wrongWith(add.error, "name")} />
-        <TextField label="Prefix" value={prefix} onChange={setPrefix} required hint={`Its models are called ${prefix === "" ? "prefix" : prefix}/model`} wrong={wrongWith(add.error, "prefix")} />
-      </div>
-      <TextField label="API key" type="password" value={apiKey} onChange={setKey} hint="Empty for a server that asks for none" wrong={wrongWith(add.error, "apiKey")} />
-      <Submit failed="The server was not stored" of={add}>Add the server</Submit>
     </Form>
   )
 }
@@ -137,7 +100,7 @@ const SignInForm = ({ onDone }: { readonly onDone: () => void }) => {
   const provider = chosen === "" ? vendors[0]?.id ?? "" : chosen
   return (
     <div className="stack">
-      <SelectField label="Provider" value={provider} choices={vendors.map(({ id, name }) => ({ value: id, word: name }))} onChange={setProvider} />
+      <SelectField label="Provider" value={provider} choices={choicesOf(vendors)} onChange={setProvider} />
       {provider === "" ? null : <SignIn key={provider} provider={provider} onDone={onDone} />}
     </div>
   )
@@ -149,8 +112,8 @@ export const Add = ({ onClose }: { readonly onClose: () => void }) => {
     <Dialog title="Add a connection" wide={kind === "many"} onClose={onClose}>
       <SelectField label="What" value={kind} choices={[{ value: "vendor", word: "A key of a vendor" }, { value: "many", word: "Many keys at once" }, { value: "signIn", word: "An account: sign in" }, { value: "node", word: "A server of your own" }]} onChange={setKind} />
       {kind === "vendor"
-        ? <VendorForm onAdded={onClose}>{(busy) => <button type="submit" className="button button-primary" disabled={busy}>Add the connection</button>}</VendorForm>
-        : kind === "many" ? <Many /> : kind === "signIn" ? <SignInForm onDone={onClose} /> : <NodeForm onDone={onClose} />}
+        ? <VendorForm onAdded={onClose}>{(busy) => <Button type="submit" kind="primary" disabled={busy}>Add the connection</Button>}</VendorForm>
+        : kind === "many" ? <Many /> : kind === "signIn" ? <SignInForm onDone={onClose} /> : <NodeForm node={null} onDone={onClose} />}
     </Dialog>
   )
 }

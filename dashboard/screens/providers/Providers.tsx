@@ -16,8 +16,10 @@ import { Status } from "../../parts/Status.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
 import { Head, Table } from "../../parts/Table.tsx"
 import { isOwned, Owned } from "../../parts/edit/Theirs.tsx"
+import { Button, IconButton } from "../../parts/Button.tsx"
 import { Add } from "./Add.tsx"
 import { Edit } from "./Edit.tsx"
+import { Nodes } from "./Nodes.tsx"
 import { SignIn } from "./SignIn.tsx"
 import { type Connection, endsSoon, stateOf, summaryOf } from "./state.ts"
 import { useIcons, useShownProvider, useVendors } from "./vendors.ts"
@@ -74,11 +76,11 @@ const Row = ({ connection, icon, onDelete, onEdit, onSignIn, provider, quota }: 
       <td><Ago at={connection.lastTested} /></td>
       <td className="actions">
         <div className="row">
-          <button type="button" className="button button-small" disabled={test.isPending} onClick={() => test.mutate({ params })} aria-label={`Test ${connection.name}`}>Test</button>
-          {connection.authType === "oauth" && connection.hasRefreshToken ? <button type="button" className="button button-small" disabled={renew.isPending} onClick={() => renew.mutate({ params })} aria-label={`Renew the token of ${connection.name}`}>Renew</button> : null}
-          {connection.authType === "oauth" ? <button type="button" className="button button-small" onClick={onSignIn} aria-label={`Sign in again for ${connection.name}`}>Sign in</button> : null}
-          <button type="button" className="button button-small button-quiet button-icon" onClick={onEdit} aria-label={`Edit ${connection.name}`} title="Edit"><Icon name="edit" size={16} /></button>
-          <button type="button" className="button button-small button-quiet button-icon" onClick={onDelete} disabled={isOwned(connection)} aria-label={`Delete ${connection.name}`} title="Delete"><Icon name="trash" size={16} /></button>
+          <Button kind="small" disabled={test.isPending} onClick={() => test.mutate({ params })} aria-label={`Test ${connection.name}`}>Test</Button>
+          {connection.authType === "oauth" && connection.hasRefreshToken ? <Button kind="small" disabled={renew.isPending} onClick={() => renew.mutate({ params })} aria-label={`Renew the token of ${connection.name}`}>Renew</Button> : null}
+          {connection.authType === "oauth" ? <Button kind="small" onClick={onSignIn} aria-label={`Sign in again for ${connection.name}`}>Sign in</Button> : null}
+          <IconButton icon="edit" word="Edit" of={connection.name} onClick={onEdit} />
+          <IconButton icon="trash" word="Delete" of={connection.name} onClick={onDelete} disabled={isOwned(connection)} />
           <Switch checked={connection.isActive} disabled={change.isPending || isOwned(connection)} label={`${connection.name} is used`} onChange={(isActive) => change.mutate({ params, body: { isActive } })} />
         </div>
       </td>
@@ -111,8 +113,8 @@ const Providers = () => {
       lead="Each connection is one credential. The gateway picks among those of a provider, and lets one rest that was refused."
       actions={
         <>
-          <button type="button" className="button" disabled={testAll.isPending || (read.data?.connections.length ?? 0) === 0} onClick={() => testAll.mutate({ body: { mode: "all" } })}><Icon name="test" size={16} />{testAll.isPending ? "Testing" : "Test all"}</button>
-          <button type="button" className="button button-primary" onClick={() => setAdding(true)}><Icon name="plus" size={16} />Add a connection</button>
+          <Button disabled={testAll.isPending || (read.data?.connections.length ?? 0) === 0} onClick={() => testAll.mutate({ body: { mode: "all" } })}><Icon name="test" size={16} />{testAll.isPending ? "Testing" : "Test all"}</Button>
+          <Button kind="primary" onClick={() => setAdding(true)}><Icon name="plus" size={16} />Add a connection</Button>
         </>
       }
     >
@@ -128,7 +130,7 @@ const Providers = () => {
           {({ connections }) => {
             if (connections.length === 0) {
               return (
-                <Empty icon="providers" title="No connection yet" action={<button type="button" className="button button-primary" onClick={() => setAdding(true)}>Add the first one</button>}>
+                <Empty icon="providers" title="No connection yet" action={<Button kind="primary" onClick={() => setAdding(true)}>Add the first one</Button>}>
                   Until then the built-in simulator answers as <code>sim/echo</code>.
                 </Empty>
               )
@@ -141,12 +143,12 @@ const Providers = () => {
                   <div className="filters"><TextField className="field-wide" label="Find" type="search" value={search} placeholder="Name, provider or state" onChange={find} /></div>
                   {states.length < 2 ? null : (
                     <div className="row" role="group" aria-label="States">
-                      {states.map((state) => <button key={state.word} type="button" className="button button-small" aria-pressed={search === state.word} onClick={() => find(search === state.word ? "" : state.word)}><Status tone={state.tone} word={`${count(state.count)} ${state.word}`} /></button>)}
+                      {states.map((state) => <Button key={state.word} kind="small" aria-pressed={search === state.word} onClick={() => find(search === state.word ? "" : state.word)}><Status tone={state.tone} word={`${count(state.count)} ${state.word}`} /></Button>)}
                     </div>
                   )}
                   <span className="muted small number">{shown.length} of {connections.length}</span>
                 </div>
-                {shown.length === 0 ? <Empty icon="search" title="No connection fits" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : (
+                {shown.length === 0 ? <Empty icon="search" title="No connection fits" action={<Button onClick={() => void navigate({ search: {} })}>Show all</Button>} /> : (
                   <Table label="Connections">
                       <Head of={["Name", "Provider", "State", "Default model", ">Priority", "Tested", ""]} />
                       <tbody>{shown.map((connection) => <Row key={connection.id} connection={connection} provider={shownProvider(connection.provider)} icon={icons.get(connection.provider) ?? null} quota={quotas.data?.providers.find(({ connectionId }) => connectionId === connection.id)} onSignIn={() => setSigningIn(connection)} onEdit={() => setEditing(connection)} onDelete={() => setDeleting(connection)} />)}</tbody>
@@ -157,6 +159,7 @@ const Providers = () => {
           }}
         </Loaded>
       </Panel>
+      <Nodes usedOf={(id) => read.data?.connections.filter(({ provider }) => provider === id).length ?? 0} />
       {adding ? <Add onClose={() => setAdding(false)} /> : null}
       {signingIn === null ? null : <Dialog title={`Sign in again for ${signingIn.name}`} onClose={() => setSigningIn(null)}><SignIn provider={signingIn.provider} connectionId={signingIn.id} onDone={() => setSigningIn(null)} /></Dialog>}
       {editing === null ? null : <Edit connection={editing} onClose={() => setEditing(null)} />}
