@@ -18,6 +18,7 @@ import type { McpServersGroup } from "#src/features/mcpServers/api.ts"
 import type { OAuthGroup } from "#src/features/oauth/api.ts"
 import type { ProxiesGroup } from "#src/features/proxies/api.ts"
 import type { ProxySettingsGroup } from "#src/features/proxies/settings/api.ts"
+import type { ProxySubscriptionsGroup } from "#src/features/proxies/subscriptions/api.ts"
 import type { PurgesGroup } from "#src/features/purges/api.ts"
 import type { SearchGroup } from "#src/features/search/api.ts"
 import type { SystemPromptGroup } from "#src/features/systemPrompt/api.ts"
@@ -26,5 +27,5 @@ import type { ThinkingBudgetGroup } from "#src/features/thinkingBudget/api.ts"
 export type WorkGroups =
   | typeof A2aGroup | typeof AddressesGroup | typeof BackupsGroup | typeof BatchesGroup | typeof BodiesGroup | typeof CacheGroup | typeof CompressionGroup
   | typeof ConfigFileGroup | typeof DrillsGroup | typeof EvalsGroup | typeof FilesGroup | typeof GuardrailsGroup | typeof LeasesGroup | typeof LocksGroup
-  | typeof McpGroup | typeof McpServersGroup | typeof OAuthGroup | typeof ProxiesGroup | typeof ProxySettingsGroup | typeof PurgesGroup | typeof SearchGroup
+  | typeof McpGroup | typeof McpServersGroup | typeof OAuthGroup | typeof ProxiesGroup | typeof ProxySettingsGroup | typeof ProxySubscriptionsGroup | typeof PurgesGroup | typeof SearchGroup
   | typeof SystemPromptGroup | typeof ThinkingBudgetGroup

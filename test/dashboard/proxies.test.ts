@@ -127,4 +127,50 @@ describe.skipIf(!canBrowse())("the dashboard's proxies", () => {
     await eventually(() => api<{ proxyEnabled: boolean }>("GET", "/api/settings"), ({ proxyEnabled }) => !proxyEnabled, "the changed setting")
     await api("PATCH", "/api/settings", { proxyEnabled: true })
   })
+
+  it("a list is followed: read now, its failure said, its address kept unseen, and deleted with its proxies and what is assigned to them", async () => {
+    await clear()
+    let listed = "proxy.example:3128\nsecond.example:1080\nno proxy\n"
+    let status = 200
+    await using lists = await ScriptedServer.start(({ peer }) => peer.write(Buffer.from(`HTTP/1.1 ${status} Any\r\ncontent-type: text/plain\r\ncontent-length: ${listed.length}\r\n\r\n${listed}`)))
+    const subscriptions = async () => (await api<{ items: ReadonlyArray<Record<string, unknown>> }>("GET", "/api/v1/management/proxy-subscriptions")).items
+    const page = await come("/proxies")
+    const dialog = page.getByRole("dialog")
+    await page.getByRole("button", { name: "New list" }).click()
+    await dialog.getByLabel("Name", { exact: true }).fill("vendor")
+    await dialog.getByLabel("Address of the list").fill(`${lists.origin}/list?token=${CANARY}`)
+    await dialog.getByLabel("Read every, minutes").fill("1")
+    await dialog.getByRole("button", { name: "Add the list" }).click()
+    await dialog.getByRole("alert").getByText("The list was not stored").waitFor()
+    await dialog.getByLabel("Read every, minutes").fill("60")
+    await dialog.getByRole("button", { name: "Add the list" }).click()
+    const row = page.getByRole("table", { name: "Lists of proxies" }).getByRole("row", { name: /vendor/ })
+    await row.getByRole("button", { name: "Read now: vendor" }).click()
+    await page.getByText(/^vendor was read: \d+ new, 0 gone\.$/).waitFor()
+    await page.getByRole("table", { name: "Proxies" }).getByRole("row", { name: /second\.example/ }).waitFor()
+    expect(await row.getByRole("cell").allInnerTexts()).toMatchObject([/^vendor/, /redacted/, /Read$/, /^2$/, /^1$/].map((pattern) => expect.stringMatching(pattern)).concat([expect.anything(), expect.anything()]))
+
+    await row.getByRole("button", { name: "Edit vendor" }).click()
+    expect(await dialog.getByLabel("Address of the list").inputValue()).not.toContain(CANARY)
+    await dialog.getByLabel("Read every, minutes").fill("90")
+    await dialog.getByRole("button", { name: "Save" }).click()
+    await page.getByText("The list vendor is changed.").waitFor()
+    expect(await subscriptions()).toMatchObject([{ name: "vendor", intervalSeconds: 5_400, enabled: true }])
+    status = 500
+    listed = "oh"
+    await row.getByRole("button", { name: "Read now: vendor" }).click()
+    await page.getByText(/^vendor was not read: .*500/).waitFor()
+    await row.getByText("Not read", { exact: true }).waitFor()
+
+    const [first] = await proxies()
+    await api("PUT", `${REGISTRY}/assignments`, { scope: "global", proxyId: first?.["id"] })
+    await page.getByRole("table", { name: "Assignments" }).waitFor()
+    await row.getByRole("button", { name: "Delete vendor" }).click()
+    await dialog.getByText("1 assignment goes, too", { exact: false }).waitFor()
+    await dialog.getByLabel("Type “vendor” to go on").fill("vendor")
+    await dialog.getByRole("button", { name: "Delete the list" }).click()
+    await page.getByText("No list yet").waitFor()
+    expect([await proxies(), (await api<Assigned>("GET", `${REGISTRY}/assignments`)).items]).toEqual([[], []])
+    expect(await page.content()).not.toContain(CANARY)
+  })
 })

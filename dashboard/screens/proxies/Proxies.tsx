@@ -11,9 +11,11 @@ import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Rows } from "../../parts/Rows.tsx"
 import { Status } from "../../parts/Status.tsx"
+import { Button, IconButton } from "../../parts/Button.tsx"
 import { SettingSwitch } from "../settings/SettingSwitch.tsx"
 import { Assignments } from "./Assignments.tsx"
 import { Form } from "./Form.tsx"
+import { Lists, useLists } from "./Lists.tsx"
 import { addressOf, type Proxy } from "./words.ts"
 
 const EVERY_MS = 10_000
@@ -42,6 +44,7 @@ const Proxies = () => {
   const assigned = useRead("GET /api/v1/management/proxies/assignments", {}, { everyMs: EVERY_MS })
   const health = useRead("GET /api/v1/management/proxies/health", { query: { hours: Number(hours) } }, { everyMs: EVERY_MS })
   const settings = useRead("GET /api/settings")
+  const lists = useLists()
   const [open, setOpen] = useState<Open>(null)
   const close = (): void => setOpen(null)
   const proxies = read.data !== undefined && "items" in read.data ? read.data.items : []
@@ -53,10 +56,10 @@ const Proxies = () => {
   })
   const set = (change: { readonly search?: string; readonly hours?: string }): void => void navigate({ search: Object.fromEntries(Object.entries({ search, hours, ...change }).filter(([name, value]) => value !== "" && !(name === "hours" && value === "24"))), replace: true })
   const wanted = search.toLowerCase()
-  const add = <button type="button" className="button button-primary" onClick={() => setOpen({ what: "add" })}><Icon name="plus" size={16} />New proxy</button>
+  const add = <Button kind="primary" onClick={() => setOpen({ what: "add" })}><Icon name="plus" size={16} />New proxy</Button>
   return (
     <Page title="Proxies" lead="Calls to providers can leave by a proxy. A call whose proxy makes no tunnel fails; it is never sent another way." actions={add}>
-      {!isSettled(read, assigned, health, settings) ? <Skeleton rows={8} /> : (
+      {!isSettled(read, assigned, health, settings, lists) ? <Skeleton rows={8} /> : (
         <>
           <Panel title="Proxies">
             <Failure what="The proxy was not tested" error={test.error} inPanel />
@@ -73,7 +76,7 @@ const Proxies = () => {
                       <span className="muted small number">{count(shown.length)} of {count(proxies.length)}</span>
                     </div>
                     <Failure what="Their tunnels could not be counted" error={health.error} retry={() => void health.refetch()} inPanel />
-                    {shown.length === 0 ? <Empty icon="search" title="No proxy fits" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : (
+                    {shown.length === 0 ? <Empty icon="search" title="No proxy fits" action={<Button onClick={() => void navigate({ search: {} })}>Show all</Button>} /> : (
                       <Rows label="Proxies" rows={shown} head={["Name", "Address", "State", "Credentials", ">Assignments", ">Tunnels made", ">Mean time", "Last error", ""]}>
                         {(proxy, index) => {
                           const did = health.data?.items.find(({ proxyId }) => proxyId === proxy.id)
@@ -89,9 +92,9 @@ const Proxies = () => {
                               <td className="cut" title={did?.lastError ?? undefined}>{did?.lastError ?? "–"}</td>
                               <td className="actions">
                                 <div className="row">
-                                  <button type="button" className="button button-small" disabled={test.isPending} onClick={() => tested(proxy)} aria-label={`Test ${proxy.name}`}>Test</button>
-                                  <button type="button" className="button button-small button-quiet button-icon" onClick={() => setOpen({ what: "edit", proxy })} aria-label={`Edit ${proxy.name}`} title="Edit"><Icon name="edit" size={16} /></button>
-                                  <button type="button" className="button button-small button-quiet button-icon" onClick={() => setOpen({ what: "delete", proxy })} aria-label={`Delete ${proxy.name}`} title="Delete"><Icon name="trash" size={16} /></button>
+                                  <Button kind="small" disabled={test.isPending} onClick={() => tested(proxy)} aria-label={`Test ${proxy.name}`}>Test</Button>
+                                  <IconButton icon="edit" word="Edit" of={proxy.name} onClick={() => setOpen({ what: "edit", proxy })} />
+                                  <IconButton icon="trash" word="Delete" of={proxy.name} onClick={() => setOpen({ what: "delete", proxy })} />
                                 </div>
                               </td>
                             </tr>
@@ -105,6 +108,7 @@ const Proxies = () => {
             </Loaded>
           </Panel>
           {proxies.length === 0 && assignments.length === 0 ? null : <Loaded read={assigned} what="The assignments">{() => <Assignments list={assignments} proxies={proxies} />}</Loaded>}
+          <Lists read={lists} usedOf={(id) => assignments.filter(({ proxyId }) => proxies.some((proxy) => proxy.id === proxyId && proxy.subscriptionId === id)).length} />
           <Panel title="Whether they are used">
             <ul className="list">
               <SettingSwitch name="proxyEnabled" word="Calls leave by proxies" hint="Off: all calls go direct, whatever is assigned. A connection can be taken out by itself, too." />
