@@ -76,6 +76,43 @@ describe.skipIf(!canBrowse())("the dashboard's words of conversations", () => {
     expect(await page.getByLabel("Output, after", { exact: true }).last().innerText()).toContain("added 120 packages in 3s")
   })
 
+  it("compression: grouping, comments, whole outputs, filters of one's own and clearing of old results are set, shown as a change, and taken back", async () => {
+    const page = await come("/compression")
+    type Stored = { readonly rtkConfig: Readonly<Record<string, unknown>>; readonly contextEditing: unknown; readonly aggressive: { readonly thresholds: Readonly<Record<string, number>> } }
+    const stored = () => api<Stored>("GET", "/api/settings/compression")
+    const before = await stored()
+    await page.getByLabel(/^Anthropic's models are asked to clear/).check()
+    await page.getByText("Filters of commands (rtk)").click()
+    await page.getByLabel("Comments on lines of their own go from fenced code").check()
+    await page.getByLabel("Matches are grouped from").fill("7")
+    await page.getByLabel("Whole outputs are kept").selectOption("always")
+    await page.getByText("Older turns (aggressive)").click()
+    await page.getByLabel("A summary from turn").fill(String((before.aggressive.thresholds["fullSummary"] ?? 0) + 1))
+    const filters = page.getByLabel("Filters of your own", { exact: true })
+    await filters.fill("[{")
+    await page.getByText("This is no JSON").waitFor()
+    expect(await page.getByRole("button", { name: "Save", exact: true }).isDisabled()).toBe(true)
+    await filters.fill(JSON.stringify([{ id: "own" }]))
+    await page.getByRole("button", { name: "Save", exact: true }).click()
+    await page.getByRole("alert").getByText("Nothing was changed").waitFor()
+    await filters.fill("[]")
+    const after = (before.aggressive.thresholds["fullSummary"] ?? 0) + 1
+    expect((await page.getByRole("table", { name: "Changes" }).getByRole("row").allInnerTexts()).slice(1).sort()).toEqual([
+      `aggressive.thresholds.fullSummary\t${after - 1}\t${after}`, "contextEditing.enabled\tfalse\ttrue", `rtkConfig.groupingThreshold\t${String(before.rtkConfig["groupingThreshold"])}\t7`,
+      "rtkConfig.rawOutputRetention\tnever\talways", "rtkConfig.stripCodeComments\tfalse\ttrue"
+    ])
+    await page.getByRole("button", { name: "Save", exact: true }).click()
+    await page.getByText("How prompts are made shorter is changed.").waitFor()
+    expect(await stored()).toMatchObject({
+      contextEditing: { enabled: true }, rtkConfig: { ...before.rtkConfig, groupingThreshold: 7, rawOutputRetention: "always", stripCodeComments: true }, aggressive: { ...before.aggressive, thresholds: { ...before.aggressive.thresholds, fullSummary: after } }
+    })
+    await page.getByRole("status", { name: "Notes" }).getByRole("listitem").filter({ hasText: "How prompts are made shorter is changed." }).getByRole("button", { name: "Undo" }).click()
+    await eventually(stored, (now) => JSON.stringify(now) === JSON.stringify(before), "the settings of before")
+    await page.getByLabel("Id of an output").fill("nothing")
+    await page.getByRole("button", { name: "Read it" }).click()
+    await page.getByRole("alert").getByText("The output was not read").waitFor()
+  })
+
   it("prompts: the gateway's own text is said in conversations once it is saved, and two operators see each other", async () => {
     const page = await come("/prompts")
     await page.getByLabel("The texts are said").check()

@@ -7,6 +7,7 @@ import { changeOf, draftOf, type Settings } from "./draft.ts"
 import { Fields } from "./Fields.tsx"
 import { Preview } from "./Preview.tsx"
 import { Savings, useSavings } from "./Savings.tsx"
+import { Whole } from "./Whole.tsx"
 
 const Edited = ({ stored }: { readonly stored: Settings }) => {
   const [draft, setDraft] = useDraft(stored, draftOf)
@@ -27,6 +28,7 @@ const Compression = () => {
         <>
           <Savings />
           <Loaded read={read} what="The settings of compression">{(stored) => <Edited stored={stored} />}</Loaded>
+          <Whole />
         </>
       )}
     </Page>

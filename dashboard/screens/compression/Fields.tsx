@@ -3,14 +3,17 @@ import { useState } from "react"
 import { call } from "../../api/call.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { Changes } from "../../parts/edit/Changes.tsx"
-import { AreaField, Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
+import { AreaField, Check, choicesOf, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { useTheirs } from "../../parts/edit/Theirs.tsx"
-import { changeOf, differencesOf, type Draft, draftOf, engines, inverseOf, intensities, languages, modeOf, modes, plainEngines, roles, rtkIntensities, type Settings, type Step } from "./draft.ts"
 import { Submit } from "../../parts/edit/Submit.tsx"
 import { Form } from "../../parts/edit/Form.tsx"
+import { Button } from "../../parts/Button.tsx"
+import { fieldsOf } from "../../parts/edit/fieldsOf.ts"
+import { changeOf, differencesOf, type Draft, draftOf, engines, inverseOf, intensities, languages, modeOf, modes, plainEngines, roles, rtkIntensities, type Settings, type Step } from "./draft.ts"
+import { groups, isJson, ofOutputs, ofPrompts } from "./fieldTable.ts"
+import { More } from "./More.tsx"
 
-const choicesOf = (list: ReadonlyArray<string>) => list.map((value) => ({ value, word: value }))
 const toggled = <A,>(list: ReadonlyArray<A>, one: A, on: boolean): ReadonlyArray<A> => on ? [...list.filter((each) => each !== one), one] : list.filter((each) => each !== one)
 
 interface Part {
@@ -42,13 +45,13 @@ const Pipeline = ({ draft, put }: Part) => {
         const intensity = intensityOf(step)
         return (
           <div key={index} className="row">
-            <SelectField label={`Engine ${index + 1}`} value={step.engine} choices={choicesOf(engines)} onChange={(engine) => set(index, stepOf(engine))} />
-            {intensity === null ? null : <SelectField label={`Intensity of engine ${index + 1}`} value={intensity} choices={choicesOf(step.engine === "rtk" ? rtkIntensities : intensities)} onChange={(value) => set(index, withIntensity(step, value))} />}
-            <button type="button" className="button button-small" disabled={steps.length === 1} onClick={() => set(index, null)} aria-label={`Remove engine ${index + 1}`}>Remove</button>
+            <SelectField label={`Engine ${index + 1}`} value={step.engine} choices={engines} onChange={(engine) => set(index, stepOf(engine))} />
+            {intensity === null ? null : <SelectField label={`Intensity of engine ${index + 1}`} value={intensity} choices={step.engine === "rtk" ? rtkIntensities : intensities} onChange={(value) => set(index, withIntensity(step, value))} />}
+            <Button kind="small" disabled={steps.length === 1} onClick={() => set(index, null)} aria-label={`Remove engine ${index + 1}`}>Remove</Button>
           </div>
         )
       })}
-      <div className="row"><button type="button" className="button button-small" disabled={steps.length >= MOST_STEPS} onClick={() => put({ stackedPipeline: [...steps, { engine: "lite" }] })}>Add an engine</button></div>
+      <div className="row"><Button kind="small" disabled={steps.length >= MOST_STEPS} onClick={() => put({ stackedPipeline: [...steps, { engine: "lite" }] })}>Add an engine</Button></div>
     </fieldset>
   )
 }
@@ -68,14 +71,14 @@ const OfCombos = ({ draft, put }: Part) => {
         return (
           <div key={id} className="row">
             <SelectField label={`Mode of ${name}`} value={mode} choices={modes} onChange={(value) => set(id, value)} />
-            <button type="button" className="button button-small" onClick={() => set(id, null)} aria-label={`Remove the mode of ${name}`}>Remove</button>
+            <Button kind="small" onClick={() => set(id, null)} aria-label={`Remove the mode of ${name}`}>Remove</Button>
           </div>
         )
       })}
       {next === undefined ? <p className="small muted">{combos.length === 0 ? "There is no combo." : "Each combo has one."}</p> : (
         <div className="row">
-          <SelectField label="Combo" value={next} choices={free.map(({ id, name }) => ({ value: id, word: name }))} onChange={setChosen} />
-          <button type="button" className="button button-small" onClick={() => set(next, draft.defaultMode)}>Give it a mode</button>
+          <SelectField label="Combo" value={next} choices={choicesOf(free)} onChange={setChosen} />
+          <Button kind="small" onClick={() => set(next, draft.defaultMode)}>Give it a mode</Button>
         </div>
       )}
     </fieldset>
@@ -91,7 +94,7 @@ const Caveman = ({ draft: { caveman, languageConfig }, put, wrong }: Part) => {
       <div className="stack">
         <Check checked={caveman.enabled} onChange={(enabled) => set({ enabled })}>The engine may be used</Check>
         <div className="grid-fields">
-          <SelectField label="Intensity of rules" value={caveman.intensity} choices={choicesOf(intensities)} onChange={(value) => set({ intensity: intensities.find((each) => each === value) ?? "full" })} />
+          <SelectField label="Intensity of rules" value={caveman.intensity} choices={intensities} onChange={(intensity) => set({ intensity })} />
           <TextField label="Shorter texts stay, characters" type="number" value={caveman.minMessageLength} onChange={(minMessageLength) => set({ minMessageLength })} wrong={wrong("cavemanConfig.minMessageLength")} />
           <AreaField label="Rules that are left out" rows={2} value={caveman.skipRules} onChange={(skipRules) => set({ skipRules })} hint="Names, one per line" wrong={wrong("cavemanConfig.skipRules")} />
           <AreaField label="Lines that stay" rows={2} value={caveman.preservePatterns} onChange={(preservePatterns) => set({ preservePatterns })} hint="Regular expressions, one per line" wrong={wrong("cavemanConfig.preservePatterns")} />
@@ -102,7 +105,7 @@ const Caveman = ({ draft: { caveman, languageConfig }, put, wrong }: Part) => {
           <>
             <div className="row"><span className="label">Languages</span>{languages.map((language) => <Check key={language} checked={languageConfig.enabledPacks.includes(language)} onChange={(on) => speak({ enabledPacks: toggled(languageConfig.enabledPacks, language, on) })}>{language}</Check>)}</div>
             <Check checked={languageConfig.autoDetect} onChange={(autoDetect) => speak({ autoDetect })}>Find out the language of each text</Check>
-            <SelectField label="Language of all others" value={languageConfig.defaultLanguage} choices={choicesOf(languages)} onChange={(value) => speak({ defaultLanguage: languages.find((each) => each === value) ?? "en" })} />
+            <SelectField label="Language of all others" value={languageConfig.defaultLanguage} choices={languages} onChange={(defaultLanguage) => speak({ defaultLanguage })} />
           </>
         ) : null}
       </div>
@@ -110,7 +113,7 @@ const Caveman = ({ draft: { caveman, languageConfig }, put, wrong }: Part) => {
   )
 }
 
-const Rtk = ({ draft: { rtk }, put, wrong }: Part) => {
+const Rtk = ({ draft: { more, rtk }, put, wrong }: Part) => {
   const set = (part: Partial<Draft["rtk"]>): void => put({ rtk: { ...rtk, ...part } })
   return (
     <details>
@@ -119,13 +122,14 @@ const Rtk = ({ draft: { rtk }, put, wrong }: Part) => {
         <Check checked={rtk.enabled} onChange={(enabled) => set({ enabled })}>The engine may be used</Check>
         <Check checked={rtk.applyToToolResults} onChange={(applyToToolResults) => set({ applyToToolResults })}>For results of tools</Check>
         <div className="grid-fields">
-          <SelectField label="Intensity of filters" value={rtk.intensity} choices={choicesOf(rtkIntensities)} onChange={(value) => set({ intensity: rtkIntensities.find((each) => each === value) ?? "standard" })} />
+          <SelectField label="Intensity of filters" value={rtk.intensity} choices={rtkIntensities} onChange={(intensity) => set({ intensity })} />
           <TextField label="Most lines of an output" type="number" value={rtk.maxLinesPerResult} onChange={(maxLinesPerResult) => set({ maxLinesPerResult })} wrong={wrong("rtkConfig.maxLinesPerResult")} />
           <TextField label="Most characters of an output" type="number" value={rtk.maxCharsPerResult} onChange={(maxCharsPerResult) => set({ maxCharsPerResult })} wrong={wrong("rtkConfig.maxCharsPerResult")} />
           <TextField label="Equal lines become one from" type="number" value={rtk.deduplicateThreshold} onChange={(deduplicateThreshold) => set({ deduplicateThreshold })} wrong={wrong("rtkConfig.deduplicateThreshold")} />
           <AreaField label="Filters that are used" rows={2} value={rtk.enabledFilters} onChange={(enabledFilters) => set({ enabledFilters })} hint="Ids, one per line; empty: all" wrong={wrong("rtkConfig.enabledFilters")} />
           <AreaField label="Filters that are left out" rows={2} value={rtk.disabledFilters} onChange={(disabledFilters) => set({ disabledFilters })} hint="Ids, one per line" wrong={wrong("rtkConfig.disabledFilters")} />
         </div>
+        <More fields={ofOutputs} values={more} put={(values) => put({ more: values })} wrong={wrong} />
       </div>
     </details>
   )
@@ -142,6 +146,7 @@ export const Fields = ({ draft, onDraft, stored }: { readonly stored: Settings; 
   const change = changeOf(draft, stored)
   const list = differencesOf(draft, stored)
   const part: Part = { draft, put, wrong: (field) => wrongWith(save.error, field) }
+  const field = fieldsOf(draft, put, save.error)
   return (
     <Panel title="How">
       <Form onSubmit={() => {
@@ -150,17 +155,24 @@ export const Fields = ({ draft, onDraft, stored }: { readonly stored: Settings; 
       }}>
         <Check checked={draft.enabled} onChange={(enabled) => put({ enabled })}>Prompts are made shorter; off, they pass byte for byte</Check>
         <div className="grid-fields">
-          <SelectField label="Mode" value={draft.defaultMode} choices={modes} onChange={(value) => put({ defaultMode: modeOf(value) })} hint="Where no header, combo or length says otherwise" />
-          <SelectField label="Mode of long prompts" value={draft.autoTriggerMode} choices={modes} onChange={(value) => put({ autoTriggerMode: modeOf(value) })} />
-          <TextField label="A prompt is long from, tokens" type="number" value={draft.autoTriggerTokens} onChange={(autoTriggerTokens) => put({ autoTriggerTokens })} hint="0: never" wrong={part.wrong("autoTriggerTokens")} />
+          <SelectField label="Mode" {...field("defaultMode")} choices={modes} hint="Where no header, combo or length says otherwise" />
+          <SelectField label="Mode of long prompts" {...field("autoTriggerMode")} choices={modes} />
+          <TextField label="A prompt is long from, tokens" type="number" {...field("autoTriggerTokens")} hint="0: never" wrong={part.wrong("autoTriggerTokens")} />
         </div>
         <Check checked={draft.preserveSystemPrompt} onChange={(preserveSystemPrompt) => put({ preserveSystemPrompt })}>Instructions stay as they are</Check>
+        <More fields={ofPrompts} values={draft.more} put={(more) => put({ more })} wrong={part.wrong} />
         <Pipeline {...part} />
         <OfCombos {...part} />
         <Caveman {...part} />
         <Rtk {...part} />
+        {groups.map(({ fields, word }) => (
+          <details key={word}>
+            <summary>{word}</summary>
+            <div className="stack"><More fields={fields} values={draft.more} put={(more) => put({ more })} wrong={part.wrong} /></div>
+          </details>
+        ))}
         {list.length === 0 ? null : <Changes list={list} />}
-        <Submit failed="Nothing was changed" of={save} theirs={theirs} isSame={list.length === 0} onDiscard={() => onDraft(draftOf(stored))} />
+        <Submit failed="Nothing was changed" of={save} theirs={theirs} isSame={list.length === 0} isOff={!isJson(String(draft.more["rtkConfig.customFilters"]))} onDiscard={() => onDraft(draftOf(stored))} />
       </Form>
     </Panel>
   )

@@ -7,8 +7,9 @@ import { Failure } from "../../parts/Feedback.tsx"
 import { AreaField, SelectField, TextField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { type Change, modeOf, modes } from "./draft.ts"
 import { Form } from "../../parts/edit/Form.tsx"
+import { Button } from "../../parts/Button.tsx"
+import { type Change, modeOf, modes } from "./draft.ts"
 
 type Prompt = Answer<"POST /api/compression/preview">
 type Output = Answer<"POST /api/context/rtk/test">
@@ -95,7 +96,7 @@ export const Preview = ({ config }: { readonly config: Change }) => {
             if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) go()
           }}
         />
-        <div className="row"><button type="submit" className="button button-primary" disabled={!canTry}>Show what would be sent</button></div>
+        <div className="row"><Button type="submit" kind="primary" disabled={!canTry}>Show what would be sent</Button></div>
         <Failure what="It was not tried" error={error} />
         {error !== null || (kind === "output" ? output.data === undefined : prompt.data === undefined) ? null : kind === "output" ? output.data === undefined ? null : <OfOutput seen={output.data} /> : prompt.data === undefined ? null : <OfPrompt seen={prompt.data} />}
       </Form>

@@ -1,6 +1,8 @@
 /** How prompts are made shorter, while it is edited: texts of the form, the body that is sent, and what differs. Pure. */
 import type { Answer, Body } from "../../api/contract.ts"
+import { linesOf } from "../../format/lines.ts"
 import type { Difference } from "../../parts/edit/Changes.tsx"
+import { type Members, settingsOf, type Values, valuesOf } from "./fieldTable.ts"
 
 export type Settings = Answer<"GET /api/settings/compression">
 export type Change = Body<"PUT /api/settings/compression">
@@ -27,6 +29,8 @@ export const modeOf = (value: string): Mode => modes.find((mode) => mode.value =
 /** Numbers and lists as a form holds them: texts, one entry a line. */
 export interface Draft extends Pick<Settings, "autoTriggerMode" | "comboOverrides" | "defaultMode" | "enabled" | "languageConfig" | "preserveSystemPrompt" | "stackedPipeline"> {
   readonly autoTriggerTokens: string
+  /** Fields that the form shows as they are. */
+  readonly more: Values
   readonly caveman: Pick<Settings["cavemanConfig"], "compressRoles" | "enabled" | "intensity"> & { readonly minMessageLength: string; readonly preservePatterns: string; readonly skipRules: string }
   readonly rtk: Pick<Settings["rtkConfig"], "applyToToolResults" | "enabled" | "intensity"> & {
     readonly deduplicateThreshold: string; readonly disabledFilters: string; readonly enabledFilters: string; readonly maxCharsPerResult: string; readonly maxLinesPerResult: string
@@ -34,12 +38,11 @@ export interface Draft extends Pick<Settings, "autoTriggerMode" | "comboOverride
 }
 
 const lines = (list: ReadonlyArray<string>): string => list.join("\n")
-const listOf = (text: string): ReadonlyArray<string> => text.split("\n").map((line) => line.trim()).filter((line) => line !== "")
 /** A pattern may begin or end with a blank. */
 const patternsOf = (text: string): ReadonlyArray<string> => text.split("\n").filter((line) => line !== "")
 
-export const draftOf = ({ autoTriggerMode, autoTriggerTokens, cavemanConfig, comboOverrides, defaultMode, enabled, languageConfig, preserveSystemPrompt, rtkConfig, stackedPipeline }: Settings): Draft => ({
-  autoTriggerMode, comboOverrides, defaultMode, enabled, languageConfig, preserveSystemPrompt, stackedPipeline, autoTriggerTokens: String(autoTriggerTokens),
+export const draftOf = ({ autoTriggerMode, autoTriggerTokens, cavemanConfig, comboOverrides, defaultMode, enabled, languageConfig, preserveSystemPrompt, rtkConfig, stackedPipeline, ...others }: Settings): Draft => ({
+  more: valuesOf({ ...others, rtkConfig }), autoTriggerMode, comboOverrides, defaultMode, enabled, languageConfig, preserveSystemPrompt, stackedPipeline, autoTriggerTokens: String(autoTriggerTokens),
   caveman: { compressRoles: cavemanConfig.compressRoles, enabled: cavemanConfig.enabled, intensity: cavemanConfig.intensity, minMessageLength: String(cavemanConfig.minMessageLength), preservePatterns: lines(cavemanConfig.preservePatterns), skipRules: lines(cavemanConfig.skipRules) },
   rtk: {
     applyToToolResults: rtkConfig.applyToToolResults, enabled: rtkConfig.enabled, intensity: rtkConfig.intensity, deduplicateThreshold: String(rtkConfig.deduplicateThreshold), disabledFilters: lines(rtkConfig.disabledFilters),
@@ -47,19 +50,22 @@ export const draftOf = ({ autoTriggerMode, autoTriggerTokens, cavemanConfig, com
   }
 })
 
-const whole = ({ autoTriggerMode, autoTriggerTokens, caveman, comboOverrides, defaultMode, enabled, languageConfig, preserveSystemPrompt, rtk, stackedPipeline }: Draft) => ({
+const whole = ({ more, ...draft }: Draft): Members => merged(settingsOf(more), wholeOf(draft))
+
+const wholeOf = ({ autoTriggerMode, autoTriggerTokens, caveman, comboOverrides, defaultMode, enabled, languageConfig, preserveSystemPrompt, rtk, stackedPipeline }: Omit<Draft, "more">): Members => ({
   enabled, defaultMode, autoTriggerMode, autoTriggerTokens: Number(autoTriggerTokens), preserveSystemPrompt, comboOverrides, stackedPipeline,
-  cavemanConfig: { ...caveman, minMessageLength: Number(caveman.minMessageLength), preservePatterns: patternsOf(caveman.preservePatterns), skipRules: listOf(caveman.skipRules) },
+  cavemanConfig: { ...caveman, minMessageLength: Number(caveman.minMessageLength), preservePatterns: patternsOf(caveman.preservePatterns), skipRules: linesOf(caveman.skipRules) },
   rtkConfig: {
-    ...rtk, deduplicateThreshold: Number(rtk.deduplicateThreshold), disabledFilters: listOf(rtk.disabledFilters), enabledFilters: listOf(rtk.enabledFilters), maxCharsPerResult: Number(rtk.maxCharsPerResult),
+    ...rtk, deduplicateThreshold: Number(rtk.deduplicateThreshold), disabledFilters: linesOf(rtk.disabledFilters), enabledFilters: linesOf(rtk.enabledFilters), maxCharsPerResult: Number(rtk.maxCharsPerResult),
     maxLinesPerResult: Number(rtk.maxLinesPerResult)
   },
   languageConfig
 })
 
-type Members = Readonly<Record<string, unknown>>
 /** They are changed member by member; all others are replaced. */
-const nested = ["cavemanConfig", "rtkConfig", "languageConfig"]
+const nested = ["cavemanConfig", "rtkConfig", "languageConfig", "contextEditing", "aggressive", "thresholds", "toolStrategies", "ultra", "mcpAccessibility", "cavemanOutputMode"]
+/** Both, and of what is nested the members of both. */
+const merged = (one: Members, other: Members): Members => ({ ...one, ...other, ...Object.fromEntries(nested.flatMap((name) => name in one && name in other ? [[name, { ...one[name] as Members, ...other[name] as Members }]] : [])) })
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 const changed = (now: Members, before: Members): Members => Object.fromEntries(Object.entries(now).flatMap(([name, value]) => {
   if (isSame(value, before[name])) return []
@@ -77,14 +83,12 @@ export const inverseOf = (change: Change, stored: Settings): Change => {
 
 const stepWord = ({ engine, ...step }: Step): string => "intensity" in step && step.intensity !== undefined ? `${engine} (${step.intensity})` : engine
 const shown = (name: string, value: unknown): string =>
-  name === "stackedPipeline" ? (value as Settings["stackedPipeline"]).map(stepWord).join(", then ") : Array.isArray(value) ? value.join(", ") : typeof value === "object" ? Object.entries(value as Members).map(([key, one]) => `${key}: ${String(one)}`).join(", ") : String(value)
+  name === "stackedPipeline" ? (value as Settings["stackedPipeline"]).map(stepWord).join(", then ") : Array.isArray(value) ? value.map((one: unknown) => typeof one === "object" && one !== null && "id" in one ? one.id : one).join(", ") : typeof value === "object" ? Object.entries(value as Members).map(([key, one]) => `${key}: ${String(one)}`).join(", ") : String(value)
+
+const linesBelow = (path: string, change: Members, before: Members): ReadonlyArray<Difference> => Object.entries(change).flatMap(([name, after]) => {
+  const what = `${path}${name}`
+  return nested.includes(name) ? linesBelow(`${what}.`, after as Members, before[name] as Members) : [{ what, before: shown(name, before[name]), after: shown(name, after) }]
+})
 
 /** A line for each member. */
-export const differencesOf = (draft: Draft, stored: Settings): ReadonlyArray<Difference> => {
-  const before: Members = whole(draftOf(stored))
-  const change: Members = { ...changeOf(draft, stored) }
-  return Object.entries(change).flatMap(([name, value]) => {
-    if (!nested.includes(name)) return [{ what: name, before: shown(name, before[name]), after: shown(name, value) }]
-    return Object.entries(value as Members).map(([member, after]) => ({ what: `${name}.${member}`, before: shown(member, (before[name] as Members)[member]), after: shown(member, after) }))
-  })
-}
+export const differencesOf = (draft: Draft, stored: Settings): ReadonlyArray<Difference> => linesBelow("", { ...changeOf(draft, stored) }, whole(draftOf(stored)))
