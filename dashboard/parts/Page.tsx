@@ -21,8 +21,9 @@ export const Page = ({ actions, children, lead, title }: { readonly title: strin
   )
 }
 
-export const Panel = ({ actions, children, title }: { readonly title?: string; readonly actions?: ReactNode; readonly children: ReactNode }) => (
-  <section className="panel" aria-label={title}>
+/** `id`: what an index leads to. */
+export const Panel = ({ actions, children, id, title }: { readonly title?: string; readonly id?: string; readonly actions?: ReactNode; readonly children: ReactNode }) => (
+  <section className="panel" aria-label={title} id={id} tabIndex={id === undefined ? undefined : -1}>
     {title === undefined ? null : <div className="panel-head"><h2>{title}</h2>{actions}</div>}
     {children}
   </section>

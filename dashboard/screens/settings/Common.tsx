@@ -6,6 +6,7 @@ import { useChange, useRead } from "../../api/query.ts"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, Switch, TextField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 export type Change = Body<"PATCH /api/settings">
 export type Settings = Answer<"GET /api/settings">
@@ -35,28 +36,49 @@ const selections = [
   "priority", "weighted", "fill-first", "round-robin", "p2c", "random", "least-used", "cost-optimized", "strict-random"
 ] as const
 
-const rows: ReadonlyArray<OnOff | Written | Chosen> = [
-  { name: "bruteForceProtection", kind: "switch", word: "Lock sign-in after wrong passwords", hint: "Per address, for a growing time.", change: (bruteForceProtection) => ({ bruteForceProtection }) },
-  { name: "wsAuth", kind: "switch", word: "WebSockets need a key", hint: "Even where other requests need none.", change: (wsAuth) => ({ wsAuth }) },
-  { name: "mcpEnabled", kind: "switch", word: "Tools for agents", hint: "The MCP server answers.", change: (mcpEnabled) => ({ mcpEnabled }) },
-  { name: "autoRoutingEnabled", kind: "switch", word: "Automatic combos", hint: "auto and its variants can be asked for as models.", change: (autoRoutingEnabled) => ({ autoRoutingEnabled }) },
+/** By what they are about. */
+export const groups: ReadonlyArray<{ readonly id: string; readonly word: string; readonly rows: ReadonlyArray<OnOff | Written | Chosen> }> = [
   {
-    name: "fallbackStrategy", kind: "choice", word: "Choice among connections of one provider", hint: "A combo may say otherwise.",
-    choices: selections.map((fallbackStrategy) => ({ value: fallbackStrategy, change: { fallbackStrategy } }))
+    id: "access", word: "Access",
+    rows: [
+      { name: "bruteForceProtection", kind: "switch", word: "Lock sign-in after wrong passwords", hint: "Per address, for a growing time.", change: (bruteForceProtection) => ({ bruteForceProtection }) },
+      { name: "wsAuth", kind: "switch", word: "WebSockets need a key", hint: "Even where other requests need none.", change: (wsAuth) => ({ wsAuth }) },
+      { name: "corsOrigins", kind: "text", word: "Pages that may read answers", hint: "Origins such as https://chat.example.com, separated by commas.", change: (text) => ({ corsOrigins: text === "" ? null : text }) }
+    ]
   },
   {
-    name: "alwaysPreserveClientCache", kind: "choice", word: "Keep the clients' cache marks", hint: "Marks in a prompt that tell a provider what to cache.",
-    choices: (["auto", "always", "never"] as const).map((alwaysPreserveClientCache) => ({ value: alwaysPreserveClientCache, change: { alwaysPreserveClientCache } }))
+    id: "routing", word: "Routing",
+    rows: [
+      { name: "autoRoutingEnabled", kind: "switch", word: "Automatic combos", hint: "auto and its variants can be asked for as models.", change: (autoRoutingEnabled) => ({ autoRoutingEnabled }) },
+      {
+        name: "fallbackStrategy", kind: "choice", word: "Choice among connections of one provider", hint: "A combo may say otherwise.",
+        choices: selections.map((fallbackStrategy) => ({ value: fallbackStrategy, change: { fallbackStrategy } }))
+      },
+      {
+        name: "alwaysPreserveClientCache", kind: "choice", word: "Keep the clients' cache marks", hint: "Marks in a prompt that tell a provider what to cache.",
+        choices: (["auto", "always", "never"] as const).map((alwaysPreserveClientCache) => ({ value: alwaysPreserveClientCache, change: { alwaysPreserveClientCache } }))
+      },
+      { name: "sessionAffinityTtlMs", kind: "number", word: "A session stays on its connection for, ms", hint: "0 = no longer than a request.", change: (text) => ({ sessionAffinityTtlMs: Number(text) }) }
+    ]
   },
-  { name: "corsOrigins", kind: "text", word: "Pages that may read answers", hint: "Origins such as https://chat.example.com, separated by commas.", change: (text) => ({ corsOrigins: text === "" ? null : text }) },
-  { name: "maxBodySizeMb", kind: "number", word: "Largest request body, MB", hint: "1 to 512.", change: (text) => ({ maxBodySizeMb: Number(text) }) },
-  { name: "idempotencyWindowMs", kind: "number", word: "Equal requests are answered once within, ms", hint: "0 = never.", change: (text) => ({ idempotencyWindowMs: Number(text) }) },
-  { name: "sessionAffinityTtlMs", kind: "number", word: "A session stays on its connection for, ms", hint: "0 = no longer than a request.", change: (text) => ({ sessionAffinityTtlMs: Number(text) }) },
-  { name: "callLogBodies", kind: "switch", word: "Keep prompts and answers of calls", hint: "Sealed and without credentials, in the request's details. Never of keys with noLog.", change: (callLogBodies) => ({ callLogBodies }) },
-  { name: "callLogBodyShare", kind: "number", word: "Share of the calls whose bodies are kept", hint: "0 to 1.", change: (text) => ({ callLogBodyShare: Number(text) }) },
-  { name: "callLogBodyMaxKb", kind: "number", word: "Most of one kept body, kB", hint: "1 to 1024; the rest is cut.", change: (text) => ({ callLogBodyMaxKb: Number(text) }) },
-  { name: "callLogBodyTotalMb", kind: "number", word: "Most of all kept bodies, MB", hint: "The oldest go first.", change: (text) => ({ callLogBodyTotalMb: Number(text) }) },
-  { name: "callLogBodyHours", kind: "number", word: "Bodies are kept for, hours", hint: "1 to 8760.", change: (text) => ({ callLogBodyHours: Number(text) }) }
+  {
+    id: "requests", word: "Requests and tools",
+    rows: [
+      { name: "maxBodySizeMb", kind: "number", word: "Largest request body, MB", hint: "1 to 512.", change: (text) => ({ maxBodySizeMb: Number(text) }) },
+      { name: "idempotencyWindowMs", kind: "number", word: "Equal requests are answered once within, ms", hint: "0 = never.", change: (text) => ({ idempotencyWindowMs: Number(text) }) },
+      { name: "mcpEnabled", kind: "switch", word: "Tools for agents", hint: "The MCP server answers.", change: (mcpEnabled) => ({ mcpEnabled }) }
+    ]
+  },
+  {
+    id: "kept", word: "Kept prompts and answers",
+    rows: [
+      { name: "callLogBodies", kind: "switch", word: "Keep prompts and answers of calls", hint: "Sealed and without credentials, in the request's details. Never of keys with noLog.", change: (callLogBodies) => ({ callLogBodies }) },
+      { name: "callLogBodyShare", kind: "number", word: "Share of the calls whose bodies are kept", hint: "0 to 1.", change: (text) => ({ callLogBodyShare: Number(text) }) },
+      { name: "callLogBodyMaxKb", kind: "number", word: "Most of one kept body, kB", hint: "1 to 1024; the rest is cut.", change: (text) => ({ callLogBodyMaxKb: Number(text) }) },
+      { name: "callLogBodyTotalMb", kind: "number", word: "Most of all kept bodies, MB", hint: "The oldest go first.", change: (text) => ({ callLogBodyTotalMb: Number(text) }) },
+      { name: "callLogBodyHours", kind: "number", word: "Bodies are kept for, hours", hint: "1 to 8760.", change: (text) => ({ callLogBodyHours: Number(text) }) }
+    ]
+  }
 ]
 
 const shown = (value: Settings[string] | undefined): string => value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value)
@@ -84,7 +106,7 @@ export const Row = ({ row, value }: { readonly row: OnOff | Written | Chosen; re
         <Failure what="The setting was not changed" error={save.error} />
       </div>
       {row.kind === "switch" ? <Switch checked={value === true} label={row.word} disabled={save.isPending} onChange={(on) => patch(row.change(on))} /> : null}
-      {row.kind === "text" || row.kind === "number" ? <button type="button" className="button button-small" disabled={save.isPending || text === stored || row.kind === "number" && text === ""} onClick={() => patch(row.change(text))} aria-label={`Save ${row.word}`}>Save</button> : null}
+      {row.kind === "text" || row.kind === "number" ? <Button kind="small" disabled={save.isPending || text === stored || row.kind === "number" && text === ""} onClick={() => patch(row.change(text))} aria-label={`Save ${row.word}`}>Save</Button> : null}
     </li>
   )
 }
@@ -93,11 +115,16 @@ export const Row = ({ row, value }: { readonly row: OnOff | Written | Chosen; re
 export const CommonSettings = ({ search }: { readonly search: string }) => {
   const read = useRead("GET /api/settings")
   const wanted = search.toLowerCase()
-  const found = rows.filter(({ hint, name, word }) => `${name} ${word} ${hint}`.toLowerCase().includes(wanted))
+  const found = groups.map((group) => ({ ...group, rows: group.rows.filter(({ hint, name, word }) => `${name} ${word} ${hint}`.toLowerCase().includes(wanted)) })).filter(({ rows }) => rows.length > 0)
   return (
     <Panel title="Settings">
       <Loaded read={read} what="The settings" rows={6}>
-        {(settings) => found.length === 0 ? <Empty icon="search" title="No setting fits" /> : <ul className="list">{found.map((row) => <Row key={row.name} row={row} value={settings[row.name]} />)}</ul>}
+        {(settings) => found.length === 0 ? <Empty icon="search" title="No setting fits" /> : found.map(({ id, rows, word }) => (
+          <section key={id} id={id} tabIndex={-1} className="list-group" aria-label={word}>
+            <h3>{word}</h3>
+            <ul className="list">{rows.map((row) => <Row key={row.name} row={row} value={settings[row.name]} />)}</ul>
+          </section>
+        ))}
       </Loaded>
     </Panel>
   )

@@ -7,15 +7,16 @@ import { Icon } from "../../parts/Icon.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago } from "../../parts/Time.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 const EVERY_MS = 10_000
 
 export const ConfigFile = () => {
   const read = useRead("GET /api/config-file", {}, { everyMs: EVERY_MS })
   const exported = useChange("GET /api/config-file/export", [], ({ yaml }) => save("gateway.yaml", "application/yaml", yaml))
-  const take = <button type="button" className="button button-small" disabled={exported.isPending} onClick={() => exported.mutate({})}><Icon name="download" size={16} />Download as a file</button>
+  const take = <Button kind="small" disabled={exported.isPending} onClick={() => exported.mutate({})}><Icon name="download" size={16} />Download as a file</Button>
   return (
-    <Panel title="Configuration file" actions={take}>
+    <Panel id="file" title="Configuration file" actions={take}>
       <div className="panel-body">
         <Failure what="No file was made" error={exported.error} />
         {exported.data === undefined || exported.data.variables.length === 0 ? null : <p className="small muted wrap" role="status">The file names these variables for secrets: {exported.data.variables.map(({ name }) => name).join(", ")}.</p>}

@@ -5,6 +5,7 @@ import { useChange } from "../../api/query.ts"
 import { Failure } from "../../parts/Feedback.tsx"
 import { Switch } from "../../parts/Field.tsx"
 import { isOwned, Owned } from "../../parts/edit/Theirs.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 export type Flag = Answer<"GET /api/settings/feature-flags">["flags"][number]
 
@@ -33,7 +34,7 @@ export const FlagRow = ({ flag, onRestart }: { readonly flag: Flag; readonly onR
         <Failure what="The flag was not changed" error={set.error} />
       </div>
       <div className="row">
-        {flag.source === "db" && !isOwned(flag) ? <button type="button" className="button button-small button-quiet" disabled={set.isPending} onClick={() => set.mutate({ body: { key: flag.key } })} aria-label={`Take back ${flag.label}`}>Take back</button> : null}
+        {flag.source === "db" && !isOwned(flag) ? <Button kind="small quiet" disabled={set.isPending} onClick={() => set.mutate({ body: { key: flag.key } })} aria-label={`Take back ${flag.label}`}>Take back</Button> : null}
         {flag.type === "boolean"
           ? <Switch checked={flag.effectiveValue === "true"} label={flag.label} disabled={isOff} onChange={(on) => change(String(on))} />
           : (

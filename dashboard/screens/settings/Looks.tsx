@@ -5,6 +5,7 @@ import { areas, nameOf } from "../../app/screens.ts"
 import { Failure, Loaded } from "../../parts/Feedback.tsx"
 import { Check } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { type Change, Row, type Settings } from "./Common.tsx"
 
 const useSetting = (name: "customFaviconUrl" | "customLogoUrl" | "hiddenSidebarItems", stored: Settings[string] | undefined) =>
@@ -35,7 +36,7 @@ const Picture = ({ name, stored, word }: { readonly name: "customFaviconUrl" | "
             currentTarget.value = ""
           }}
         />
-        {has ? <button type="button" className="button button-small" disabled={save.isPending} onClick={() => change(null)} aria-label={`Take ${word} away`}>Take away</button> : null}
+        {has ? <Button kind="small" disabled={save.isPending} onClick={() => change(null)} aria-label={`Take ${word} away`}>Take away</Button> : null}
       </div>
     </li>
   )
@@ -61,11 +62,10 @@ const Hidden = ({ stored }: { readonly stored: Settings[string] | undefined }) =
   )
 }
 
-export const Looks = ({ search }: { readonly search: string }) => {
+export const Looks = () => {
   const read = useRead("GET /api/settings")
-  if (!"looks of the dashboard name theme logo icon favicon picture rail sidebar combo editor".includes(search.toLowerCase())) return null
   return (
-    <Panel title="Looks of the dashboard">
+    <Panel id="looks" title="Looks of the dashboard">
       <Loaded read={read} what="The settings" rows={6}>
         {(settings) => (
           <ul className="list">

@@ -5,6 +5,7 @@ import { Failure } from "../../parts/Feedback.tsx"
 import { TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Form } from "../../parts/edit/Form.tsx"
+import { Button } from "../../parts/Button.tsx"
 
 const LEAST = 8
 
@@ -16,7 +17,7 @@ export const Password = () => {
     setNext("")
   })
   return (
-    <Panel title="Password">
+    <Panel id="password" title="Password">
       <Form onSubmit={() => change.mutate({ body: { password: next, currentPassword: current } })}>
         <div className="grid-fields">
           <TextField label="Current password" type="password" value={current} onChange={setCurrent} required wrong={wrongWith(change.error, "currentPassword")} />
@@ -24,7 +25,7 @@ export const Password = () => {
         </div>
         <Failure what="The password was not changed" error={change.error} />
         {change.isSuccess && current === "" ? <p className="success" role="status">The password is changed. Access tokens that were made before are revoked.</p> : null}
-        <div className="row"><button type="submit" className="button" disabled={change.isPending || current === "" || next.length < LEAST}>Change the password</button></div>
+        <div className="row"><Button type="submit" disabled={change.isPending || current === "" || next.length < LEAST}>Change the password</Button></div>
       </Form>
     </Panel>
   )

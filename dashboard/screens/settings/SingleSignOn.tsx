@@ -4,6 +4,7 @@ import { gatewayAddress, urlOf } from "../../app/place.ts"
 import { call } from "../../api/call.ts"
 import type { Answer, Body } from "../../api/contract.ts"
 import { useChange, useRead } from "../../api/query.ts"
+import { changedIn } from "../../format/members.ts"
 import { Changes, type Difference } from "../../parts/edit/Changes.tsx"
 import { CodeBlock } from "../../parts/Copy.tsx"
 import { Failure, Loaded } from "../../parts/Feedback.tsx"
@@ -12,6 +13,8 @@ import { Panel } from "../../parts/Page.tsx"
 import { Theirs, useTheirs } from "../../parts/edit/Theirs.tsx"
 import { useDraft } from "../../parts/edit/useDraft.ts"
 import { Form } from "../../parts/edit/Form.tsx"
+import { Button } from "../../parts/Button.tsx"
+import { fieldsOf } from "../../parts/edit/fieldsOf.ts"
 
 type Settings = Answer<"GET /api/settings">
 type Change = Body<"PATCH /api/settings">
@@ -45,7 +48,7 @@ const word = (value: unknown): string => value === null || value === "" ? "none"
 const changeOf = (draft: Draft, settings: Settings): Change => {
   const before: Readonly<Record<string, unknown>> = shownOf(draftOf(settings))
   return {
-    ...Object.fromEntries(Object.entries(shownOf(draft)).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]))),
+    ...changedIn(shownOf(draft), before),
     ...(draft.bare ? { oidcClientSecret: null } : draft.secret === "" ? {} : { oidcClientSecret: draft.secret })
   }
 }
@@ -72,6 +75,7 @@ const Fields = ({ settings }: { readonly settings: Settings }) => {
   const wrong = (field: string): string | undefined => wrongWith(save.error, field)
   const after = shownOf(draft)
   const ends = settings["oidcEnabled"] === true && (!after.oidcEnabled || "oidcIssuer" in change || list(settings["oidcAllowedSubjects"]).some((subject) => !after.oidcAllowedSubjects.includes(subject)))
+  const field = fieldsOf(draft, put, save.error)
   return (
     <Form onSubmit={() => {
       const { oidcClientSecret: _secret, ...shown } = change
@@ -81,9 +85,9 @@ const Fields = ({ settings }: { readonly settings: Settings }) => {
       <CodeBlock label="redirect address" text={`${gatewayAddress}/api/auth/oidc/callback`} />
       <Check checked={draft.enabled} onChange={(enabled) => put({ enabled })}>Offer single sign-on</Check>
       <div className="grid-fields">
-        <TextField label="Issuer" value={draft.issuer} onChange={(issuer) => put({ issuer })} placeholder="https://login.example.com/realms/main" hint="To the letter as its tokens name it" wrong={wrong("oidcIssuer")} />
-        <TextField label="Client id" value={draft.clientId} onChange={(clientId) => put({ clientId })} wrong={wrong("oidcClientId")} />
-        {draft.bare ? null : <TextField label="Client secret" type="password" value={draft.secret} onChange={(secret) => put({ secret })} hint={stored ? "Empty keeps the stored one" : "Empty: a public client"} wrong={wrong("oidcClientSecret")} />}
+        <TextField label="Issuer" {...field("issuer")} placeholder="https://login.example.com/realms/main" hint="To the letter as its tokens name it" wrong={wrong("oidcIssuer")} />
+        <TextField label="Client id" {...field("clientId")} wrong={wrong("oidcClientId")} />
+        {draft.bare ? null : <TextField label="Client secret" type="password" {...field("secret")} hint={stored ? "Empty keeps the stored one" : "Empty: a public client"} wrong={wrong("oidcClientSecret")} />}
       </div>
       {stored ? <Check checked={draft.bare} onChange={(bare) => put({ bare, secret: "" })}>Remove the stored secret</Check> : null}
       <AreaField
@@ -95,7 +99,7 @@ const Fields = ({ settings }: { readonly settings: Settings }) => {
       <Theirs clashes={theirs.clashes} />
       <Failure what="Single sign-on was not changed" error={save.error} />
       <div className="row">
-        <button type="submit" className="button" disabled={save.isPending || theirs.isBusy || differences.length === 0} aria-label={theirs.clashes.length > 0 ? undefined : "Save single sign-on"}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
+        <Button type="submit" disabled={save.isPending || theirs.isBusy || differences.length === 0} aria-label={theirs.clashes.length > 0 ? undefined : "Save single sign-on"}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</Button>
         {settings["oidcEnabled"] === true && differences.length === 0 ? <a className="button" href={urlOf("/api/auth/oidc/login?returnTo=%2Fdashboard%2Fsettings").href}>Try to sign in by it</a> : null}
       </div>
       <p className="small muted wrap">Once it has worked, the flag <Link to="/settings" search={{ search: "GATEWAY_OIDC_DISABLE_PASSWORD_LOGIN" }}>GATEWAY_OIDC_DISABLE_PASSWORD_LOGIN</Link> can take the password away.</p>
@@ -105,5 +109,5 @@ const Fields = ({ settings }: { readonly settings: Settings }) => {
 
 export const SingleSignOn = () => {
   const read = useRead("GET /api/settings")
-  return <Panel title="Single sign-on"><Loaded read={read} what="The settings of single sign-on" rows={6}>{(settings) => <Fields settings={settings} />}</Loaded></Panel>
+  return <Panel id="sign-on" title="Single sign-on"><Loaded read={read} what="The settings of single sign-on" rows={6}>{(settings) => <Fields settings={settings} />}</Loaded></Panel>
 }
