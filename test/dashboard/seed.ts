@@ -32,6 +32,7 @@ export const seed = async ({ operator, url }: InProcess, mark = ""): Promise<str
   await Http.send(url, { path: "/v1/batches", headers: { authorization }, body: { input_file_id, endpoint: "/v1/chat/completions", completion_window: "24h", metadata: { note: `batch${mark}` } } })
   await Http.send(url, { path: "/v1/chat/completions", headers: { authorization }, body: { model: "sim/echo", temperature: 0, ...body } })
   const { id: proxyId } = await operator.call<{ id: string }>("POST", "/api/v1/management/proxies", { name: `office${mark}`, host: "proxy.example", port: 3128, username: `user${mark}`, password: `word${mark}`, region: "eu", notes: `notes${mark}` })
+  await operator.call("POST", "/api/v1/management/proxy-subscriptions", { name: `list${mark}`, url: "https://93.184.216.34/list", enabled: false })
   await operator.call("PUT", "/api/v1/management/proxies/assignments", { scope: "provider", scopeId: "openai", proxyId })
   await operator.call("PUT", "/api/settings/ip-filter", { blacklist: ["203.0.113.0/24"], whitelist: ["192.0.2.7"], tempBan: { ip: "198.51.100.9", reason: `reason${mark}` } })
   await operator.call("PUT", "/api/settings/system-prompt", { prefixPrompt: `before${mark}`, suffixPrompt: `behind${mark}` })
