@@ -38,7 +38,7 @@ describe.skipIf(!canBrowse())("the dashboard among strangers", () => {
     }
     await go("/keys")
     await page.getByText(`app${canary}`).first().waitFor()
-    for (const [screen, text] of [["/limits", `app${canary}`], ["/leases", `holder${canary}`], ["/work", `batch${canary}`], ["/work", `file${canary}.jsonl`], ["/evals", `suite${canary}`], ["/agents", `Hello${canary}`], ["/agents", `server${canary}`], ["/combos", `pattern${canary}`], ["/models", `alias${canary}`], ["/keys", `token${canary}`], ["/keys", `rule${canary}`], ["/proxies", `office${canary}`], ["/addresses", `reason${canary}`], ["/memory", `note${canary}`], ["/skills", `skill${canary}`], ["/sync", `site${canary}`], ["/combos", `chain${canary}`]] as const) {
+    for (const [screen, text] of [["/limits", `app${canary}`], ["/leases", `holder${canary}`], ["/work", `batch${canary}`], ["/work", `file${canary}.jsonl`], ["/evals", `suite${canary}`], ["/agents", `Hello${canary}`], ["/agents", `server${canary}`], ["/combos", `pattern${canary}`], ["/models", `alias${canary}`], ["/keys", `token${canary}`], ["/keys", `rule${canary}`], ["/proxies", `office${canary}`], ["/proxies", `list${canary}`], ["/providers", `Lab${canary}`], ["/addresses", `reason${canary}`], ["/memory", `note${canary}`], ["/skills", `skill${canary}`], ["/sync", `site${canary}`], ["/combos", `chain${canary}`]] as const) {
       await go(screen)
       await page.getByText(text).first().waitFor()
     }
