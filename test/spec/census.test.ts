@@ -36,7 +36,7 @@ describe("the census of upstream calls", () => {
   it("each has its row and each row its call: conversations, counts, ensembles, copies, hedges, summaries, evals, tests, repetitions, cuts", { timeout: 180_000 }, async () => {
     const { operator } = lab.gateway
     const [a, b, c, scribe] = [await place(), await place(), await place(), await place({ text: "They talked." })]
-    const [bad, slow, endless] = [await place({ status: 503, error: { message: "away" } }), await place({ latencyMs: 60 }), await place({ text: "word ".repeat(500), paceMs: 100 })]
+    const [bad, slow, endless] = [await place({ status: 503, error: { message: "away" } }), await place({ latencyMs: 5_000 }), await place({ text: "word ".repeat(500), paceMs: 100 })]
     const vendor = "sk-ant-census-00000000001"
     connections.set(sha(vendor), await operator.createConnection({ provider: "anthropic", apiKey: vendor, providerSpecificData: { baseUrl: `${lab.sim.url}/v1` } }))
     const google = "AIza-census-000000000001"
