@@ -25,6 +25,8 @@ const order = async () => (await lab.gateway.operator.call<{ targets: ReadonlyAr
 describe("what answered last", () => {
   it("is listed by combo and key, leads the next request while lkgpEnabled is on, and is forgotten at once", async () => {
     expect(await cache()).toEqual({ enabled: true, entries: [] })
+    // The rules weigh latency, too: what answered last was slow, however busy the machine is.
+    await lab.sim.rule({ match: { model: "tale" }, times: 1, script: { latencyMs: 1_000 } })
     const last = await ask()
     expect(await ask("combo/listed")).toBe("one")
     const { entries } = await cache()
