@@ -2,7 +2,7 @@ import { assert, layer as withLayer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type { BudgetGuard } from "#src/features/mcp/budgetGuard.ts"
-import { McpSessions } from "#src/features/mcp/ports/McpSessions.ts"
+import { type McpMessage, McpSessions, MESSAGES_MAX } from "#src/features/mcp/ports/McpSessions.ts"
 
 let sequence = 0
 const begin = Effect.gen(function*() {
@@ -12,6 +12,9 @@ const begin = Effect.gen(function*() {
   return { id, sessions }
 })
 const guard: BudgetGuard = { maxCost: 0.5, action: "degrade", degradeToTier: "free" }
+const MEBI = 1_048_576
+/** The number that a message begins with. */
+const numberOf = ({ text }: McpMessage): number => parseInt(text ?? "", 10)
 const unbounded = { guard: null, spent: 0 }
 
 export const suite = (name: string, layer: Layer.Layer<McpSessions>): void => {
@@ -21,6 +24,26 @@ export const suite = (name: string, layer: Layer.Layer<McpSessions>): void => {
       assert.deepStrictEqual(yield* sessions.find(id), { id, owner: "key:k1", opening: "{}" })
       yield* sessions.remove(id)
       assert.isNull(yield* sessions.find(id))
+    }))
+
+    it.effect("the newest 8 Mi characters of a session's messages are kept, and its newest message always", () => Effect.gen(function*() {
+      const { id, sessions } = yield* begin
+      const kept = Effect.map(sessions.behind(id, ""), (messages) => messages.map(numberOf))
+      for (let i = 1; i <= 20; i++) yield* sessions.append(id, "s", String(i).padEnd(MEBI))
+      assert.deepStrictEqual(yield* kept, [13, 14, 15, 16, 17, 18, 19, 20])
+      yield* sessions.append(id, "s", "21".padEnd(9 * MEBI))
+      assert.deepStrictEqual(yield* kept, [21])
+      yield* sessions.append(id, "s", null)
+      assert.deepStrictEqual((yield* sessions.behind(id, "")).map(({ text }) => text), [null])
+      // What went is not counted any more.
+      for (let i = 1; i <= 9; i++) yield* sessions.append(id, "s", String(i).padEnd(MEBI))
+      assert.deepStrictEqual(yield* kept, [2, 3, 4, 5, 6, 7, 8, 9])
+    }))
+
+    it.effect("of more messages than are kept the oldest go", () => Effect.gen(function*() {
+      const { id, sessions } = yield* begin
+      for (let i = 1; i <= MESSAGES_MAX + 2; i++) yield* sessions.append(id, "s", String(i))
+      assert.strictEqual(numberOf((yield* sessions.behind(id, ""))[0] as McpMessage), 3)
     }))
 
     it.effect("what its calls cost is one sum, however many add to it at once, and the guard that was set last holds", () => Effect.gen(function*() {

@@ -9,18 +9,6 @@ const session = (id: string, opening: string | null = "{}") => ({ id, owner: "ke
 const long = "x".repeat(MEBI)
 
 describe("sessions in memory", () => {
-  it.effect("keep the newest 8 Mi characters of one session's messages, and its newest message always", () => Effect.gen(function*() {
-    const sessions = yield* MemoryMcpSessions.make
-    yield* sessions.put(session("a"))
-    for (let i = 0; i < 20; i++) yield* sessions.append("a", "s", long)
-    const kept = yield* sessions.behind("a", "")
-    assert.deepStrictEqual(kept.map(({ place }) => Number(place)), [13, 14, 15, 16, 17, 18, 19, 20])
-    yield* sessions.append("a", "s", long.repeat(9))
-    assert.deepStrictEqual((yield* sessions.behind("a", "")).map(({ place }) => Number(place)), [21])
-    yield* sessions.append("a", "s", null)
-    assert.deepStrictEqual((yield* sessions.behind("a", "")).map(({ text }) => text?.length ?? null), [null])
-  }))
-
   it.effect("keep 128 Mi characters of all: the session that was used least lately goes, and its place is free again", () => Effect.gen(function*() {
     const sessions = yield* MemoryMcpSessions.make
     const ids = Array.from({ length: 16 }, (_, i) => `s${i}`)

@@ -12,6 +12,8 @@ import type { BudgetGuard, SessionBudget } from "#src/features/mcp/budgetGuard.t
 export const SESSION_MS = 3_600_000
 /** Messages that are kept for a session; the oldest goes first. */
 export const MESSAGES_MAX = 1_000
+/** And their characters; a store counts them in its own units, at most as many. The newest message always stays. */
+export const MESSAGES_CHARACTERS = 8_388_608
 /** Characters of the initialize request, which is kept as long as its session. */
 export const OPENING_MAX = 16_384
 

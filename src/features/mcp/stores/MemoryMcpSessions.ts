@@ -3,14 +3,13 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { SessionBudget } from "#src/features/mcp/budgetGuard.ts"
-import { type McpMessage, McpSessions, type McpSession, MESSAGES_MAX, SESSION_MS } from "#src/features/mcp/ports/McpSessions.ts"
+import { type McpMessage, McpSessions, type McpSession, MESSAGES_CHARACTERS, MESSAGES_MAX, SESSION_MS } from "#src/features/mcp/ports/McpSessions.ts"
 import * as Wakers from "#src/platform/structures/wakers.ts"
 
 /** Sessions that are kept at once. */
 const SESSIONS_MAX = 10_000
-/** Characters of all sessions, and of the messages of one; the oldest go first. */
+/** Characters of all sessions; the oldest go first. */
 const CHARACTERS_MAX = 134_217_728
-const MESSAGES_CHARACTERS = 8_388_608
 /** A beat is as old as this at most, ms. */
 const BEAT_MS = 15_000
 

@@ -4,7 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { BudgetGuard } from "#src/features/mcp/budgetGuard.ts"
-import { type McpMessage, McpSession, McpSessions, MESSAGES_MAX, SESSION_MS } from "#src/features/mcp/ports/McpSessions.ts"
+import { type McpMessage, McpSession, McpSessions, MESSAGES_CHARACTERS, MESSAGES_MAX, SESSION_MS } from "#src/features/mcp/ports/McpSessions.ts"
 import * as Operation from "#src/platform/redis/operation.ts"
 import { RedisStore, type RedisScript } from "#src/platform/redis/RedisStore.ts"
 import * as Wakers from "#src/platform/structures/wakers.ts"
@@ -16,13 +16,23 @@ const READ_MAX = 100
 const append: RedisScript = {
   name: "mcp-append",
   purpose: "a message of an MCP session was kept",
-  lua: `-- KEYS[1] stream of messages {s stream, d text, absent at the end}, KEYS[2] session, KEYS[3] its budget; ARGV[1] ms they live, ARGV[2] most messages, ARGV[3] s, ARGV[4] 1 = with d, ARGV[5] d; reply: 1, or 0 without the session
+  lua: `-- KEYS[1] stream of messages {s stream, d text, absent at the end}, KEYS[2] session, KEYS[3] its budget, KEYS[4] bytes of the messages;
+-- ARGV[1] ms they live, ARGV[2] most messages, ARGV[3] most bytes, ARGV[4] s, ARGV[5] 1 = with d, ARGV[6] d; reply: 1, or 0 without the session
 if redis.call('EXISTS', KEYS[2]) == 0 then return 0 end
-if ARGV[4] == '1' then
-  redis.call('XADD', KEYS[1], 'MAXLEN', ARGV[2], '*', 's', ARGV[3], 'd', ARGV[5])
+if ARGV[5] == '1' then
+  redis.call('XADD', KEYS[1], '*', 's', ARGV[4], 'd', ARGV[6])
 else
-  redis.call('XADD', KEYS[1], 'MAXLEN', ARGV[2], '*', 's', ARGV[3])
+  redis.call('XADD', KEYS[1], '*', 's', ARGV[4])
 end
+local bytes = tonumber(redis.call('GET', KEYS[4]) or '0') + #ARGV[6]
+local length = redis.call('XLEN', KEYS[1])
+while length > 1 and (length > tonumber(ARGV[2]) or bytes > tonumber(ARGV[3])) do
+  local first = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
+  bytes = math.max(0, bytes - #(first[2][4] or ''))
+  length = length - 1
+  redis.call('XTRIM', KEYS[1], 'MAXLEN', length)
+end
+redis.call('SET', KEYS[4], bytes, 'PX', ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 redis.call('PEXPIRE', KEYS[2], ARGV[1])
 redis.call('PEXPIRE', KEYS[3], ARGV[1])
@@ -90,6 +100,7 @@ export const make = Effect.gen(function*() {
   const sessionKey = (id: string): string => `mcp:session:${id}`
   const messagesKey = (id: string): string => `mcp:messages:${id}`
   const budgetKey = (id: string): string => `mcp:budget:${id}`
+  const bytesKey = (id: string): string => `mcp:bytes:${id}`
   const wake = (id: string) => redis.publish(channel, JSON.stringify({ id }))
   return McpSessions.of({
     put: (session) => Effect.asVoid(run("put", redis.command("SET", [redis.prefix + sessionKey(session.id), JSON.stringify(session), "PX", SESSION_MS]))),
@@ -98,9 +109,9 @@ export const make = Effect.gen(function*() {
       const session = text === null ? null : decodeSession(text)
       return session === null || session._tag === "None" ? null : session.value
     }),
-    remove: (id) => run("remove", Effect.andThen(redis.command("DEL", [sessionKey(id), messagesKey(id), budgetKey(id)].map((key) => redis.prefix + key)), wake(id))),
+    remove: (id) => run("remove", Effect.andThen(redis.command("DEL", [sessionKey(id), messagesKey(id), budgetKey(id), bytesKey(id)].map((key) => redis.prefix + key)), wake(id))),
     append: (id, stream, text) => run("append", Effect.andThen(
-      redis.run(append, [messagesKey(id), sessionKey(id), budgetKey(id)], [SESSION_MS, MESSAGES_MAX, stream, text === null ? "0" : "1", text ?? ""]),
+      redis.run(append, [messagesKey(id), sessionKey(id), budgetKey(id), bytesKey(id)], [SESSION_MS, MESSAGES_MAX, MESSAGES_CHARACTERS, stream, text === null ? "0" : "1", text ?? ""]),
       wake(id)
     )),
     behind: (id, place) => Effect.map(
