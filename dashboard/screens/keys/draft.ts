@@ -1,5 +1,6 @@
 /** A key's rights while they are edited: the form's texts, and the fields that differ from the stored key. Pure. */
 import type { Body } from "../../api/contract.ts"
+import { changedIn } from "../../format/members.ts"
 import type { Key } from "./sentence.ts"
 
 const MINUTE_MS = 60_000
@@ -63,9 +64,7 @@ const bodyOf = (draft: Draft) => ({
 
 /** Fields that the form changed; what it does not show stays as it is. */
 export const changeOf = (draft: Draft, key: Key): Change => {
-  const before: Readonly<Record<string, unknown>> = bodyOf(draftOf(key))
-  const now = Object.entries(bodyOf(draft)).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]))
-  return Object.fromEntries(now)
+  return changedIn(bodyOf(draft), bodyOf(draftOf(key)))
 }
 
 /** The stored values of changed fields: they take a change back. */

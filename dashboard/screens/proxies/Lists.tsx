@@ -4,6 +4,7 @@ import { call } from "../../api/call.ts"
 import type { Answer } from "../../api/contract.ts"
 import * as Notes from "../../api/notes.ts"
 import { useChange, useRead } from "../../api/query.ts"
+import { changedIn } from "../../format/members.ts"
 import { count, counted } from "../../format/numbers.ts"
 import { Button, IconButton } from "../../parts/Button.tsx"
 import { Confirm, Dialog } from "../../parts/Dialog.tsx"
@@ -35,7 +36,7 @@ const Edit = ({ list, onClose }: { readonly list: List | null; readonly onClose:
   const put = (part: Partial<Draft>): void => setDraft({ ...draft, ...part })
   const add = useChange(`POST ${path}`, touched, onClose, { said: ({ name }) => `The list ${name} is stored, and is read within 30 seconds.` })
   const before: Readonly<Record<string, unknown>> = bodyOf(draftOf(list))
-  const change = Object.fromEntries(Object.entries(bodyOf(draft)).filter(([name, value]) => value !== before[name]))
+  const change = changedIn(bodyOf(draft), before)
   const save = useChange(`PATCH ${path}`, touched, onClose, {
     said: ({ name }) => `The list ${name} is changed.`,
     // Of an address that was replaced only the host is known.

@@ -1,5 +1,6 @@
 /** Outbound proxies as the page reads them: their draft in the form, and what a save would send. Pure. */
 import type { Answer, Body } from "../../api/contract.ts"
+import { changedIn } from "../../format/members.ts"
 import type { Difference } from "../../parts/edit/Changes.tsx"
 
 export type Proxy = Extract<Answer<"GET /api/v1/management/proxies">, { readonly items: unknown }>["items"][number]
@@ -51,8 +52,7 @@ export const newOf = (draft: Draft): Body<"POST /api/v1/management/proxies"> => 
 
 /** Only what differs from what is stored. */
 export const changeOf = (draft: Draft, stored: Proxy): Change => {
-  const before: Readonly<Record<string, unknown>> = plain(draftOf(stored))
-  return { ...Object.fromEntries(Object.entries(plain(draft)).filter(([name, value]) => before[name] !== value)), ...credentials(draft) }
+  return { ...changedIn(plain(draft), plain(draftOf(stored))), ...credentials(draft) }
 }
 
 /** No value of a credential is shown. */

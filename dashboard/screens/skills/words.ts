@@ -1,5 +1,6 @@
 /** Skills as the page reads them: the draft of one, and what a save would send. Pure. */
 import type { Answer, Body } from "../../api/contract.ts"
+import { changedIn } from "../../format/members.ts"
 import type { Tone } from "../../parts/Status.tsx"
 
 export type Skill = Answer<"GET /api/skills">["data"][number]
@@ -58,8 +59,7 @@ export const newOf = (draft: Draft): Body<"POST /api/skills/install"> => ({ ...s
 
 /** Only what differs from what is stored. */
 export const changeOf = (draft: Draft, stored: Skill): Body<"PUT /api/skills/:id"> => {
-  const next = { ...sameOf(draft), handler: draft.handler }
-  return Object.fromEntries(Object.entries(next).filter(([name, value]) => JSON.stringify(stored[name as keyof Skill]) !== JSON.stringify(value)))
+  return changedIn({ ...sameOf(draft), handler: draft.handler }, stored)
 }
 
 /** The fields of a change, as they are stored. */

@@ -4,6 +4,7 @@ import { useEffect, useState } from "react"
 import { call } from "../../api/call.ts"
 import type { Answer } from "../../api/contract.ts"
 import { useChange } from "../../api/query.ts"
+import { changedIn } from "../../format/members.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Status } from "../../parts/Status.tsx"
@@ -41,8 +42,6 @@ const fieldsOf = (webhook: Webhook | null) => ({
   url: webhook?.url ?? "", kind: webhook?.kind ?? "custom" as const, description: webhook?.description ?? "", events: webhook === null ? ["request.failed", "quota.exceeded"] : webhook.events.includes("*") ? names : [...names.filter((name) => webhook.events.includes(name)), ...unknownOf(webhook)]
 })
 
-const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
-
 /** `webhook`: null for a new one. */
 export const Form = ({ onClose, onMade, webhook }: { readonly webhook: Webhook | null; readonly onClose: () => void; readonly onMade: (secret: string) => void }) => {
   const before = fieldsOf(webhook)
@@ -56,7 +55,7 @@ export const Form = ({ onClose, onMade, webhook }: { readonly webhook: Webhook |
   const now = { url, kind, description, events: [...names.filter((name) => chosen.has(name)), ...unknownOf(webhook)] }
   // A metadata that is sent replaces the stored one; what is masked in it stays.
   const metadata = { ...(webhook?.metadata ?? {}) as Readonly<Record<string, string>>, botToken: botToken.trim() }
-  const body = { ...Object.fromEntries(Object.entries(now).filter(([name, value]) => !same(value, before[name as keyof typeof before]))), ...(botToken === "" ? {} : { metadata }) }
+  const body = { ...changedIn(now, before), ...(botToken === "" ? {} : { metadata }) }
   const update = useChange("PUT /api/webhooks/:id", ["GET /api/webhooks"], onClose, {
     said: "The webhook is changed.",
     // A token that was replaced is gone: then there is no way back.
