@@ -39,6 +39,9 @@ export const Table = ({ children, isStale = false, label }: { readonly label: st
   </div>
 )
 
+/** The last cell of a row: what can be done with it. */
+export const Actions = ({ children }: { readonly children: ReactNode }) => <td className="actions"><div className="row">{children}</div></td>
+
 /** Turns the pages of a list that is newest first; nothing where one page holds all. */
 export const Pager = ({ hasOlder, label, onTurn, page }: {
   /** Of the list. */

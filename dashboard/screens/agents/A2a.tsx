@@ -12,7 +12,7 @@ import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { AreaField, choicesOf, SelectField, Switch, TextField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status, type Tone } from "../../parts/Status.tsx"
-import { Pager, pageOf, pageText, Table } from "../../parts/Table.tsx"
+import { Actions, pageOf, Pager, pageText, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { exact } from "../../format/time.ts"
 import { Submit } from "../../parts/edit/Submit.tsx"
@@ -114,12 +114,10 @@ const Tasks = ({ onLook }: { readonly onLook: (id: string) => void }) => {
                 {tasks.map((task) => (
                   <tr key={task.id}>
                     <td className="cut" title={task.input}>{task.input}</td><td>{task.skill}</td><td><Status {...states[task.state]} /></td><td><Ago at={task.createdAt} /></td>
-                    <td className="actions">
-                      <div className="row">
-                        <Button kind="small" onClick={() => onLook(task.id)} aria-label={`Open the task ${task.input.slice(0, 60)}`}>Open</Button>
-                        {isOpen(task) ? <Button kind="small danger" disabled={cancel.isPending} onClick={() => cancel.mutate({ params: { id: task.id } })} aria-label={`Cancel the task ${task.input.slice(0, 60)}`}>Cancel</Button> : null}
-                      </div>
-                    </td>
+                    <Actions>
+                      <Button kind="small" onClick={() => onLook(task.id)} aria-label={`Open the task ${task.input.slice(0, 60)}`}>Open</Button>
+                      {isOpen(task) ? <Button kind="small danger" disabled={cancel.isPending} onClick={() => cancel.mutate({ params: { id: task.id } })} aria-label={`Cancel the task ${task.input.slice(0, 60)}`}>Cancel</Button> : null}
+                    </Actions>
                   </tr>
                 ))}
               </tbody>

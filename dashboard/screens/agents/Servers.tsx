@@ -9,7 +9,7 @@ import { Switch } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Head, Table } from "../../parts/Table.tsx"
+import { Actions, Head, Table } from "../../parts/Table.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
 import { Button, IconButton } from "../../parts/Button.tsx"
 import { type Server, ServerForm } from "./ServerForm.tsx"
@@ -87,14 +87,12 @@ const Row = ({ onAct, server }: { readonly server: Server; readonly onAct: (act:
       <td><Health state={server.state} /></td>
       <td className="end">{count(server.state.tools)}</td>
       <td>{server.access === "open" ? "Every key" : "Keys that list them"}</td>
-      <td className="actions">
-        <div className="row">
-          <Button kind="small" onClick={() => onAct("tools")} aria-label={`Tools of ${name}`}>Tools</Button>
-          <Button kind="small" onClick={() => onAct("change")} aria-label={`Change ${name}`}>Change</Button>
-          <IconButton icon="trash" word="Delete" of={name} onClick={() => onAct("delete")} />
-          <Switch checked={server.enabled} label={`${name} is used`} disabled={toggle.isPending} onChange={(enabled) => toggle.mutate({ params, body: { enabled } })} />
-        </div>
-      </td>
+      <Actions>
+        <Button kind="small" onClick={() => onAct("tools")} aria-label={`Tools of ${name}`}>Tools</Button>
+        <Button kind="small" onClick={() => onAct("change")} aria-label={`Change ${name}`}>Change</Button>
+        <IconButton icon="trash" word="Delete" of={name} onClick={() => onAct("delete")} />
+        <Switch checked={server.enabled} label={`${name} is used`} disabled={toggle.isPending} onChange={(enabled) => toggle.mutate({ params, body: { enabled } })} />
+      </Actions>
     </tr>
   )
 }

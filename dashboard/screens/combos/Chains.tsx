@@ -8,7 +8,7 @@ import { Dialog } from "../../parts/Dialog.tsx"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { Head, Table } from "../../parts/Table.tsx"
+import { Actions, Head, Table } from "../../parts/Table.tsx"
 import { useShownProvider, useVendors } from "../providers/vendors.ts"
 import { Submit } from "../../parts/edit/Submit.tsx"
 import { Button, IconButton } from "../../parts/Button.tsx"
@@ -62,12 +62,10 @@ export const Chains = () => {
               {chains.map((chain) => (
                 <tr key={chain.model}>
                   <td className="cut" title={chain.model}>{chain.model}</td><td><div className="wrap">{chain.chain.map(({ enabled, provider }) => enabled ? shownProvider(provider) : `(${shownProvider(provider)})`).join(" → ")}</div></td>
-                  <td className="actions">
-                    <div className="row">
-                      <IconButton icon="edit" word="Edit" of={`the chain of ${chain.model}`} onClick={() => setOpen({ chain })} />
-                      <IconButton icon="trash" word="Delete" of={`the chain of ${chain.model}`} disabled={remove.isPending} onClick={() => remove.mutate({ body: { model: chain.model } })} />
-                    </div>
-                  </td>
+                  <Actions>
+                    <IconButton icon="edit" word="Edit" of={`the chain of ${chain.model}`} onClick={() => setOpen({ chain })} />
+                    <IconButton icon="trash" word="Delete" of={`the chain of ${chain.model}`} disabled={remove.isPending} onClick={() => remove.mutate({ body: { model: chain.model } })} />
+                  </Actions>
                 </tr>
               ))}
             </tbody>

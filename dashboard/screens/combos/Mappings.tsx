@@ -6,7 +6,7 @@ import { useChange, useRead } from "../../api/query.ts"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { choicesOf, SelectField, Switch, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { Head, Table } from "../../parts/Table.tsx"
+import { Actions, Head, Table } from "../../parts/Table.tsx"
 import { Form } from "../../parts/edit/Form.tsx"
 import { Button, IconButton } from "../../parts/Button.tsx"
 import type { Combo } from "./draft.ts"
@@ -29,12 +29,10 @@ const Row = ({ combo, mapping }: { readonly mapping: Mapping; readonly combo: st
   return (
     <tr>
       <td className="wrap"><code>{mapping.pattern}</code>{error === null ? null : <p className="small" role="alert">{error.message}</p>}</td><td className="cut" title={combo}>{combo}</td><td className="end">{mapping.priority}</td>
-      <td className="actions">
-        <div className="row">
-          <IconButton icon="trash" word="Delete" of={`the mapping of ${mapping.pattern}`} disabled={remove.isPending} onClick={() => remove.mutate({ params })} />
-          <Switch checked={mapping.enabled} label={`${mapping.pattern} is mapped`} disabled={change.isPending} onChange={(enabled) => change.mutate({ params, body: { enabled } })} />
-        </div>
-      </td>
+      <Actions>
+        <IconButton icon="trash" word="Delete" of={`the mapping of ${mapping.pattern}`} disabled={remove.isPending} onClick={() => remove.mutate({ params })} />
+        <Switch checked={mapping.enabled} label={`${mapping.pattern} is mapped`} disabled={change.isPending} onChange={(enabled) => change.mutate({ params, body: { enabled } })} />
+      </Actions>
     </tr>
   )
 }

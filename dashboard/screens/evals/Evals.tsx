@@ -8,7 +8,7 @@ import { Confirm } from "../../parts/Dialog.tsx"
 import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
-import { Head, Table } from "../../parts/Table.tsx"
+import { Actions, Head, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { Button, IconButton } from "../../parts/Button.tsx"
 import { Run, wordOf } from "./Run.tsx"
@@ -60,13 +60,11 @@ const Evals = () => {
                     <tr key={suite.id}>
                       <td><strong className="wrap">{suite.name}</strong>{suite.builtIn ? <> <span className="tag">built in</span></> : null}<p className="small muted wrap">{suite.description ?? ""}</p></td>
                       <td className="end">{count(suite.cases.length)}</td><td>{suite.builtIn ? <span className="muted">never</span> : <Ago at={suite.updatedAt} />}</td>
-                      <td className="actions">
-                        <div className="row">
-                          <Button kind="small primary" onClick={() => setOpen({ what: "run", suite })} aria-label={`Run ${suite.name}`}>Run</Button>
-                          <Button kind="small" onClick={() => setOpen({ what: "edit", suite })} aria-label={`${suite.builtIn ? "Look into" : "Edit"} ${suite.name}`}>{suite.builtIn ? "Look" : "Edit"}</Button>
-                          {suite.builtIn ? null : <IconButton icon="trash" word="Delete" of={suite.name} onClick={() => setOpen({ what: "delete", suite })} />}
-                        </div>
-                      </td>
+                      <Actions>
+                        <Button kind="small primary" onClick={() => setOpen({ what: "run", suite })} aria-label={`Run ${suite.name}`}>Run</Button>
+                        <Button kind="small" onClick={() => setOpen({ what: "edit", suite })} aria-label={`${suite.builtIn ? "Look into" : "Edit"} ${suite.name}`}>{suite.builtIn ? "Look" : "Edit"}</Button>
+                        {suite.builtIn ? null : <IconButton icon="trash" word="Delete" of={suite.name} onClick={() => setOpen({ what: "delete", suite })} />}
+                      </Actions>
                     </tr>
                   ))}
                 </tbody>

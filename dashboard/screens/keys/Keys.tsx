@@ -16,7 +16,7 @@ import { useNow } from "../../parts/now.ts"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago } from "../../parts/Time.tsx"
-import { Head, pageOf, Pager, pageText, Table } from "../../parts/Table.tsx"
+import { Actions, Head, pageOf, Pager, pageText, Table } from "../../parts/Table.tsx"
 import { isOwned, Owned } from "../../parts/edit/Theirs.tsx"
 import { Button, IconButton } from "../../parts/Button.tsx"
 import { Budget } from "./Budget.tsx"
@@ -67,15 +67,13 @@ const Row = ({ acts, budget, value }: { readonly value: Key; readonly budget: Bu
         )}
       </td>
       <td><Ago at={value.lastUsedAt} /></td>
-      <td className="actions">
-        <div className="row">
-          <Button kind="small" onClick={acts.onBudget} aria-label={`Budget of ${value.name}`}>Budget</Button>
-          <IconButton icon="edit" word="Edit" of={value.name} onClick={acts.onEdit} />
-          <Button kind="small quiet icon" onClick={acts.onRenew} disabled={isOwned(value)} aria-label={`New value for ${value.name}`} title="New value"><Icon name="refresh" size={16} /></Button>
-          <IconButton icon="trash" word="Delete" of={value.name} onClick={acts.onDelete} disabled={isOwned(value)} />
-          <Switch checked={value.isActive} label={`${value.name} may call`} disabled={change.isPending || isOwned(value)} onChange={(isActive) => change.mutate({ params: { id: value.id }, body: { isActive } })} />
-        </div>
-      </td>
+      <Actions>
+        <Button kind="small" onClick={acts.onBudget} aria-label={`Budget of ${value.name}`}>Budget</Button>
+        <IconButton icon="edit" word="Edit" of={value.name} onClick={acts.onEdit} />
+        <Button kind="small quiet icon" onClick={acts.onRenew} disabled={isOwned(value)} aria-label={`New value for ${value.name}`} title="New value"><Icon name="refresh" size={16} /></Button>
+        <IconButton icon="trash" word="Delete" of={value.name} onClick={acts.onDelete} disabled={isOwned(value)} />
+        <Switch checked={value.isActive} label={`${value.name} may call`} disabled={change.isPending || isOwned(value)} onChange={(isActive) => change.mutate({ params: { id: value.id }, body: { isActive } })} />
+      </Actions>
     </tr>
   )
 }

@@ -12,7 +12,7 @@ import { SelectField, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Head, Table } from "../../parts/Table.tsx"
+import { Actions, Head, Table } from "../../parts/Table.tsx"
 import { Countdown } from "../../parts/Time.tsx"
 import { Button, IconButton } from "../../parts/Button.tsx"
 import { Budget } from "../keys/Budget.tsx"
@@ -61,12 +61,10 @@ const Line = ({ onChange, onDelete, row }: { readonly row: Row; readonly onChang
       <td className="end">{shown(row.limit, row.unit)}</td>
       <td>{share === null ? "–" : <Meter label={name} share={share} />}</td>
       <td>{row.resetAt === null ? "–" : <Countdown until={row.resetAt} />}</td>
-      <td className="actions">
-        <div className="row">
-          {onChange === null ? null : <IconButton icon="edit" word="Change" of={name} onClick={onChange} />}
-          {onDelete === null ? null : <IconButton icon="trash" word="Delete" of={name} onClick={onDelete} />}
-        </div>
-      </td>
+      <Actions>
+        {onChange === null ? null : <IconButton icon="edit" word="Change" of={name} onClick={onChange} />}
+        {onDelete === null ? null : <IconButton icon="trash" word="Delete" of={name} onClick={onDelete} />}
+      </Actions>
     </tr>
   )
 }

@@ -10,7 +10,7 @@ import { Empty, Failure, isSettled, Loaded, Skeleton } from "../../parts/Feedbac
 import { choicesOf, SelectField, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
-import { Head, pageOf, Pager, pageText, Table } from "../../parts/Table.tsx"
+import { Actions, Head, pageOf, Pager, pageText, Table } from "../../parts/Table.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
 import { Button, IconButton } from "../../parts/Button.tsx"
 import { Clear } from "./Clear.tsx"
@@ -70,12 +70,10 @@ const Memory = () => {
                       {data.map((entry) => (
                         <tr key={entry.id}>
                           <td className="cut" title={entry.key}><strong>{entry.key}</strong></td><td className="cut" title={entry.content}>{entry.content}</td><td>{kindWord(entry.type)}</td><td className="cut" title={nameOf(entry.apiKeyId)}>{nameOf(entry.apiKeyId)}</td><td className="cut" title={entry.sessionId}>{entry.sessionId || "all"}</td><td><Ago at={entry.updatedAt} /></td><td>{entry.expiresAt === null ? "never" : <Countdown until={entry.expiresAt} />}</td>
-                          <td className="actions">
-                            <div className="row">
-                              <IconButton icon="edit" word="Edit" of={entry.key} onClick={() => setOpen({ what: "edit", entry })} />
-                              <IconButton icon="trash" word="Forget" of={entry.key} disabled={remove.isPending} onClick={() => remove.mutate({ params: { id: entry.id } })} />
-                            </div>
-                          </td>
+                          <Actions>
+                            <IconButton icon="edit" word="Edit" of={entry.key} onClick={() => setOpen({ what: "edit", entry })} />
+                            <IconButton icon="trash" word="Forget" of={entry.key} disabled={remove.isPending} onClick={() => remove.mutate({ params: { id: entry.id } })} />
+                          </Actions>
                         </tr>
                       ))}
                     </tbody>

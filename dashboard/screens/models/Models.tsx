@@ -9,7 +9,7 @@ import { SelectField, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Head, Table } from "../../parts/Table.tsx"
+import { Actions, Head, Table } from "../../parts/Table.tsx"
 import { Button, IconButton } from "../../parts/Button.tsx"
 import { nameOf } from "../combos/draft.ts"
 import { How } from "./How.tsx"
@@ -81,7 +81,7 @@ const Models = () => {
                           <td className="end">{row.used === undefined ? unknown : hidesCost(row) ? <Status tone="warn" word="not known" /> : money(row.used.cost)}</td>
                           <td className="end">{duration(row.latency?.p50LatencyMs)}</td><td className="end">{percent(row.latency?.successRate)}</td>
                           <td className="wrap">{usedBy(id).map((name) => <span key={name} className="tag">{name}</span>)}</td>
-                          <td className="actions"><div className="row"><Button kind="small quiet icon" onClick={() => setHow(row)} aria-label={`How ${id} is called`} title="How it is called"><Icon name="settings" size={16} /></Button><IconButton icon="edit" word="Price" of={`of ${id}`} onClick={() => setOpen(row)} /></div></td>
+                          <Actions><Button kind="small quiet icon" onClick={() => setHow(row)} aria-label={`How ${id} is called`} title="How it is called"><Icon name="settings" size={16} /></Button><IconButton icon="edit" word="Price" of={`of ${id}`} onClick={() => setOpen(row)} /></Actions>
                         </tr>
                       )
                     })}

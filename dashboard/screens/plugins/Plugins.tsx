@@ -10,7 +10,7 @@ import { Switch } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status, type Tone } from "../../parts/Status.tsx"
-import { Head, Table } from "../../parts/Table.tsx"
+import { Actions, Head, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { Button, IconButton } from "../../parts/Button.tsx"
 import { hooksOf, type Plugin } from "./config.ts"
@@ -46,13 +46,11 @@ const Row = ({ onOpen, plugin }: { readonly plugin: Plugin; readonly onOpen: (wh
         <td>{failMode === "closed" ? "is refused" : "goes on"}<p className="small muted nowrap">after {duration(hookTimeoutMs)}</p></td>
         <td><Ago at={installedAt} /></td>
         <td><Copy value={integrity} most={15} /></td>
-        <td className="actions">
-          <div className="row">
-            <Switch checked={isOn} label={`${name} is active`} disabled={activate.isPending || deactivate.isPending} onChange={put} />
-            <IconButton icon="settings" word="Settings" of={`of ${name}`} disabled={Object.keys(plugin.configSchema).length === 0} onClick={() => onOpen("configure")} />
-            <IconButton icon="trash" word="Remove" of={name} onClick={() => onOpen("remove")} />
-          </div>
-        </td>
+        <Actions>
+          <Switch checked={isOn} label={`${name} is active`} disabled={activate.isPending || deactivate.isPending} onChange={put} />
+          <IconButton icon="settings" word="Settings" of={`of ${name}`} disabled={Object.keys(plugin.configSchema).length === 0} onClick={() => onOpen("configure")} />
+          <IconButton icon="trash" word="Remove" of={name} onClick={() => onOpen("remove")} />
+        </Actions>
       </tr>
       {error === null ? null : <tr><td colSpan={7}><Failure what={`${name} was not switched`} error={error} /></td></tr>}
     </>

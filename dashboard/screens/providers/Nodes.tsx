@@ -7,7 +7,7 @@ import { Confirm, Dialog } from "../../parts/Dialog.tsx"
 import { isOwned, Owned } from "../../parts/edit/Theirs.tsx"
 import { Loaded } from "../../parts/Feedback.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { Head, Table } from "../../parts/Table.tsx"
+import { Actions, Head, Table } from "../../parts/Table.tsx"
 import { type Node, NodeForm, touchedByNodes } from "./Node.tsx"
 
 const EVERY_MS = 10_000
@@ -41,12 +41,10 @@ export const Nodes = ({ usedOf }: { readonly usedOf: (id: string) => number }) =
                 <tr key={node.id}>
                   <td><strong className="wrap">{node.name}</strong> <Owned record={node} /></td><td className="mono">{node.prefix}</td><td className="wrap mono">{node.baseUrl}</td>
                   <td>{node.type === "openai-compatible" ? `OpenAI, ${node.apiType ?? "chat"}` : "Anthropic"}</td><td className="end">{count(usedOf(node.id))}</td>
-                  <td className="actions">
-                    <div className="row">
-                      <IconButton icon="edit" word="Edit" of={`the server ${node.name}`} onClick={() => setOpen({ what: "edit", node })} />
-                      <IconButton icon="trash" word="Delete" of={`the server ${node.name}`} onClick={() => setOpen({ what: "delete", node })} disabled={isOwned(node)} />
-                    </div>
-                  </td>
+                  <Actions>
+                    <IconButton icon="edit" word="Edit" of={`the server ${node.name}`} onClick={() => setOpen({ what: "edit", node })} />
+                    <IconButton icon="trash" word="Delete" of={`the server ${node.name}`} onClick={() => setOpen({ what: "delete", node })} disabled={isOwned(node)} />
+                  </Actions>
                 </tr>
               ))}
             </tbody>

@@ -14,7 +14,7 @@ import { useNow } from "../../parts/now.ts"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
-import { Head, Table } from "../../parts/Table.tsx"
+import { Actions, Head, Table } from "../../parts/Table.tsx"
 import { isOwned, Owned } from "../../parts/edit/Theirs.tsx"
 import { Button, IconButton } from "../../parts/Button.tsx"
 import { Add } from "./Add.tsx"
@@ -74,16 +74,14 @@ const Row = ({ connection, icon, onDelete, onEdit, onSignIn, provider, quota }: 
       <td className="cut" title={connection.defaultModel ?? undefined}>{connection.defaultModel ?? <span className="muted">–</span>}</td>
       <td className="end">{connection.priority}</td>
       <td><Ago at={connection.lastTested} /></td>
-      <td className="actions">
-        <div className="row">
-          <Button kind="small" disabled={test.isPending} onClick={() => test.mutate({ params })} aria-label={`Test ${connection.name}`}>Test</Button>
-          {connection.authType === "oauth" && connection.hasRefreshToken ? <Button kind="small" disabled={renew.isPending} onClick={() => renew.mutate({ params })} aria-label={`Renew the token of ${connection.name}`}>Renew</Button> : null}
-          {connection.authType === "oauth" ? <Button kind="small" onClick={onSignIn} aria-label={`Sign in again for ${connection.name}`}>Sign in</Button> : null}
-          <IconButton icon="edit" word="Edit" of={connection.name} onClick={onEdit} />
-          <IconButton icon="trash" word="Delete" of={connection.name} onClick={onDelete} disabled={isOwned(connection)} />
-          <Switch checked={connection.isActive} disabled={change.isPending || isOwned(connection)} label={`${connection.name} is used`} onChange={(isActive) => change.mutate({ params, body: { isActive } })} />
-        </div>
-      </td>
+      <Actions>
+        <Button kind="small" disabled={test.isPending} onClick={() => test.mutate({ params })} aria-label={`Test ${connection.name}`}>Test</Button>
+        {connection.authType === "oauth" && connection.hasRefreshToken ? <Button kind="small" disabled={renew.isPending} onClick={() => renew.mutate({ params })} aria-label={`Renew the token of ${connection.name}`}>Renew</Button> : null}
+        {connection.authType === "oauth" ? <Button kind="small" onClick={onSignIn} aria-label={`Sign in again for ${connection.name}`}>Sign in</Button> : null}
+        <IconButton icon="edit" word="Edit" of={connection.name} onClick={onEdit} />
+        <IconButton icon="trash" word="Delete" of={connection.name} onClick={onDelete} disabled={isOwned(connection)} />
+        <Switch checked={connection.isActive} disabled={change.isPending || isOwned(connection)} label={`${connection.name} is used`} onChange={(isActive) => change.mutate({ params, body: { isActive } })} />
+      </Actions>
     </tr>
   )
 }

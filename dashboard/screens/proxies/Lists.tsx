@@ -14,7 +14,7 @@ import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { Check, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Head, Table } from "../../parts/Table.tsx"
+import { Actions, Head, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { fieldsOf } from "../../parts/edit/fieldsOf.ts"
 import { types } from "./words.ts"
@@ -103,13 +103,11 @@ export const Lists = ({ read, usedOf }: { readonly read: ReturnType<typeof useLi
                 <tr key={list.id}>
                   <td><strong className="wrap">{list.name}</strong></td><td className="wrap mono">{list.url}</td><td><State list={list} /></td>
                   <td className="end">{count(list.entryCount)}</td><td className="end">{count(list.skippedCount)}</td><td><Ago at={list.refreshedAt} /></td>
-                  <td className="actions">
-                    <div className="row">
-                      <Button kind="small" disabled={refresh.isPending} onClick={() => refresh.mutate({ body: { id: list.id } })} aria-label={`Read now: ${list.name}`}>Read now</Button>
-                      <IconButton icon="edit" word="Edit" of={list.name} onClick={() => setOpen({ what: "edit", list })} />
-                      <IconButton icon="trash" word="Delete" of={list.name} onClick={() => setOpen({ what: "delete", list })} />
-                    </div>
-                  </td>
+                  <Actions>
+                    <Button kind="small" disabled={refresh.isPending} onClick={() => refresh.mutate({ body: { id: list.id } })} aria-label={`Read now: ${list.name}`}>Read now</Button>
+                    <IconButton icon="edit" word="Edit" of={list.name} onClick={() => setOpen({ what: "edit", list })} />
+                    <IconButton icon="trash" word="Delete" of={list.name} onClick={() => setOpen({ what: "delete", list })} />
+                  </Actions>
                 </tr>
               ))}
             </tbody>

@@ -11,6 +11,7 @@ import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Rows } from "../../parts/Rows.tsx"
 import { Status } from "../../parts/Status.tsx"
+import { Actions } from "../../parts/Table.tsx"
 import { Button, IconButton } from "../../parts/Button.tsx"
 import { SettingSwitch } from "../settings/SettingSwitch.tsx"
 import { Assignments } from "./Assignments.tsx"
@@ -90,13 +91,11 @@ const Proxies = () => {
                               <td className="end" title={did === undefined ? undefined : `${count(did.successCount)} made, ${count(did.failureCount)} failed`}>{did === undefined || did.successRate === null ? "–" : percent(did.successRate)}</td>
                               <td className="end">{duration(did?.avgLatencyMs)}</td>
                               <td className="cut" title={did?.lastError ?? undefined}>{did?.lastError ?? "–"}</td>
-                              <td className="actions">
-                                <div className="row">
-                                  <Button kind="small" disabled={test.isPending} onClick={() => tested(proxy)} aria-label={`Test ${proxy.name}`}>Test</Button>
-                                  <IconButton icon="edit" word="Edit" of={proxy.name} onClick={() => setOpen({ what: "edit", proxy })} />
-                                  <IconButton icon="trash" word="Delete" of={proxy.name} onClick={() => setOpen({ what: "delete", proxy })} />
-                                </div>
-                              </td>
+                              <Actions>
+                                <Button kind="small" disabled={test.isPending} onClick={() => tested(proxy)} aria-label={`Test ${proxy.name}`}>Test</Button>
+                                <IconButton icon="edit" word="Edit" of={proxy.name} onClick={() => setOpen({ what: "edit", proxy })} />
+                                <IconButton icon="trash" word="Delete" of={proxy.name} onClick={() => setOpen({ what: "delete", proxy })} />
+                              </Actions>
                             </tr>
                           )
                         }}

@@ -6,7 +6,7 @@ import { counted } from "../../format/numbers.ts"
 import { Failure, Loaded } from "../../parts/Feedback.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
-import { Head, Table } from "../../parts/Table.tsx"
+import { Actions, Head, Table } from "../../parts/Table.tsx"
 import { Button, IconButton } from "../../parts/Button.tsx"
 import { Edit } from "./Edit.tsx"
 import { bodyOf, type Kind, kinds, modelWords, moved, paramWords, type Rule, type Stored } from "./words.ts"
@@ -37,14 +37,12 @@ const List = ({ does, name, onOpen, stored, word }: typeof kinds[number] & { rea
                 <tr key={JSON.stringify([at, rule])}>
                   <td className="nowrap">{modelWords(rule).map((one) => <p key={one} title={one}><code>{cut(one)}</code></p>)}</td>
                   <td className="nowrap">{paramWords(name, rule).map((one) => <p key={one} title={one}><code>{cut(one)}</code></p>)}</td>
-                  <td className="actions">
-                    <div className="row">
-                      <Button kind="small quiet icon" disabled={at === 0 || save.isPending} onClick={() => put(moved(list, at, at - 1))} aria-label={`Rule ${at + 1} of ${word} acts earlier`} title="Earlier"><Icon name="up" size={16} /></Button>
-                      <Button kind="small quiet icon" disabled={at === list.length - 1 || save.isPending} onClick={() => put(moved(list, at, at + 1))} aria-label={`Rule ${at + 1} of ${word} acts later`} title="Later"><Icon name="down" size={16} /></Button>
-                      <IconButton icon="edit" word="Edit" of={`rule ${at + 1} of ${word}`} onClick={() => onOpen({ kind: name, at })} />
-                      <IconButton icon="trash" word="Delete" of={`rule ${at + 1} of ${word}`} disabled={save.isPending} onClick={() => put(list.filter((_, index) => index !== at))} />
-                    </div>
-                  </td>
+                  <Actions>
+                    <Button kind="small quiet icon" disabled={at === 0 || save.isPending} onClick={() => put(moved(list, at, at - 1))} aria-label={`Rule ${at + 1} of ${word} acts earlier`} title="Earlier"><Icon name="up" size={16} /></Button>
+                    <Button kind="small quiet icon" disabled={at === list.length - 1 || save.isPending} onClick={() => put(moved(list, at, at + 1))} aria-label={`Rule ${at + 1} of ${word} acts later`} title="Later"><Icon name="down" size={16} /></Button>
+                    <IconButton icon="edit" word="Edit" of={`rule ${at + 1} of ${word}`} onClick={() => onOpen({ kind: name, at })} />
+                    <IconButton icon="trash" word="Delete" of={`rule ${at + 1} of ${word}`} disabled={save.isPending} onClick={() => put(list.filter((_, index) => index !== at))} />
+                  </Actions>
                 </tr>
               ))}
             </tbody>

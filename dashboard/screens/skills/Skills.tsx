@@ -11,7 +11,7 @@ import { Empty, Failure, isSettled, Loaded, Skeleton } from "../../parts/Feedbac
 import { Switch, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
-import { Head, pageOf, pageText, Table } from "../../parts/Table.tsx"
+import { Actions, Head, pageOf, pageText, Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { Button, IconButton } from "../../parts/Button.tsx"
 import { Edit } from "./Edit.tsx"
@@ -78,14 +78,12 @@ const Skills = () => {
                                 <td><strong className="wrap">{skill.name}</strong> <span className="small muted">{skill.version}</span><p className="small muted wrap">{skill.description}</p></td>
                                 <td className="cut">{skill.apiKeyId === null ? "any key" : keys.data?.find(({ id }) => id === skill.apiKeyId)?.name ?? skill.apiKeyId}</td>
                                 <td className="wrap">{skill.tags.map((tag) => <span key={tag} className="tag">{tag}</span>)}</td><td><Ago at={skill.updatedAt} /></td>
-                                <td className="actions">
-                                  <div className="row">
-                                    <Button kind="small" disabled={!isOn(skill)} onClick={() => setOpen({ what: "run", skill })} aria-label={`Run ${name}`}>Run</Button>
-                                    <IconButton icon="edit" word="Edit" of={name} onClick={() => setOpen({ what: "edit", skill })} />
-                                    <IconButton icon="trash" word="Remove" of={name} onClick={() => setOpen({ what: "remove", skill })} />
-                                    <Switch checked={isOn(skill)} label={`${name} may run`} disabled={change.isPending} onChange={(on) => change.mutate({ params: { id: skill.id }, body: on ? { enabled: true, mode: "on" } : { enabled: false } })} />
-                                  </div>
-                                </td>
+                                <Actions>
+                                  <Button kind="small" disabled={!isOn(skill)} onClick={() => setOpen({ what: "run", skill })} aria-label={`Run ${name}`}>Run</Button>
+                                  <IconButton icon="edit" word="Edit" of={name} onClick={() => setOpen({ what: "edit", skill })} />
+                                  <IconButton icon="trash" word="Remove" of={name} onClick={() => setOpen({ what: "remove", skill })} />
+                                  <Switch checked={isOn(skill)} label={`${name} may run`} disabled={change.isPending} onChange={(on) => change.mutate({ params: { id: skill.id }, body: on ? { enabled: true, mode: "on" } : { enabled: false } })} />
+                                </Actions>
                               </tr>
                             )
                           })}

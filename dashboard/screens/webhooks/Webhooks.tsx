@@ -9,7 +9,7 @@ import { Switch } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { Actions, Table } from "../../parts/Table.tsx"
 import { isOwned, Owned } from "../../parts/edit/Theirs.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { Button, IconButton } from "../../parts/Button.tsx"
@@ -44,15 +44,13 @@ const Row = ({ onDelete, onDeliveries, onEdit, webhook }: { readonly webhook: We
       <td className="wrap">{webhook.events.join(", ")}</td>
       <td>{stateOf(webhook)}{webhook.failure_count === 0 ? null : <p className="small muted">{webhook.last_status === null || webhook.last_status === 0 ? "It gave no answer." : `It answered ${webhook.last_status}.`}{webhook.enabled ? "" : " Mend it, then switch it on."}</p>}</td>
       <td><Ago at={webhook.last_triggered_at} /></td>
-      <td className="actions">
-        <div className="row">
-          <Button kind="small" disabled={test.isPending} onClick={() => test.mutate({ params })} aria-label={`Test ${name}`}>Test</Button>
-          <Button kind="small" onClick={onDeliveries} aria-label={`Deliveries to ${name}`}>Deliveries</Button>
-          <IconButton icon="edit" word="Edit" of={name} onClick={onEdit} disabled={isOwned(webhook)} />
-          <IconButton icon="trash" word="Delete" of={name} onClick={onDelete} disabled={isOwned(webhook)} />
-          <Switch checked={webhook.enabled} label={`${name} is used`} disabled={change.isPending || isOwned(webhook)} onChange={(enabled) => change.mutate({ params, body: { enabled } })} />
-        </div>
-      </td>
+      <Actions>
+        <Button kind="small" disabled={test.isPending} onClick={() => test.mutate({ params })} aria-label={`Test ${name}`}>Test</Button>
+        <Button kind="small" onClick={onDeliveries} aria-label={`Deliveries to ${name}`}>Deliveries</Button>
+        <IconButton icon="edit" word="Edit" of={name} onClick={onEdit} disabled={isOwned(webhook)} />
+        <IconButton icon="trash" word="Delete" of={name} onClick={onDelete} disabled={isOwned(webhook)} />
+        <Switch checked={webhook.enabled} label={`${name} is used`} disabled={change.isPending || isOwned(webhook)} onChange={(enabled) => change.mutate({ params, body: { enabled } })} />
+      </Actions>
     </tr>
   )
 }

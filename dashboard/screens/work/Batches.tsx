@@ -10,7 +10,7 @@ import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Status, type Tone } from "../../parts/Status.tsx"
-import { Head, Pager, Table } from "../../parts/Table.tsx"
+import { Actions, Head, Pager, Table } from "../../parts/Table.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
 import { Button, IconButton } from "../../parts/Button.tsx"
 import { contentOf } from "./content.ts"
@@ -114,14 +114,12 @@ const Row = ({ batch, onLook }: { readonly batch: Batch; readonly onLook: () => 
       <td><Progress batch={batch} /></td>
       <td className="cut">{batch.endpoint}</td>
       <td><Ago at={isoOf(batch.created_at)} /></td>
-      <td className="actions">
-        <div className="row">
-          <Button kind="small" onClick={onLook} aria-label={`Open ${batch.id}`}>Open</Button>
-          {isOver(batch) ? (
-            <IconButton icon="trash" word="Delete" of={batch.id} disabled={remove.isPending} onClick={() => remove.mutate({ params })} />
-          ) : <Button kind="small danger" disabled={cancel.isPending || batch.status === "cancelling"} onClick={() => cancel.mutate({ params })} aria-label={`Stop ${batch.id}`}>Stop</Button>}
-        </div>
-      </td>
+      <Actions>
+        <Button kind="small" onClick={onLook} aria-label={`Open ${batch.id}`}>Open</Button>
+        {isOver(batch) ? (
+          <IconButton icon="trash" word="Delete" of={batch.id} disabled={remove.isPending} onClick={() => remove.mutate({ params })} />
+        ) : <Button kind="small danger" disabled={cancel.isPending || batch.status === "cancelling"} onClick={() => cancel.mutate({ params })} aria-label={`Stop ${batch.id}`}>Stop</Button>}
+      </Actions>
     </tr>
   )
 }

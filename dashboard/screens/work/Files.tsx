@@ -15,6 +15,7 @@ import { SelectField, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Panel } from "../../parts/Page.tsx"
 import { Rows } from "../../parts/Rows.tsx"
+import { Actions } from "../../parts/Table.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
 import { Button, IconButton } from "../../parts/Button.tsx"
 import { contentOf } from "./content.ts"
@@ -139,14 +140,12 @@ export const Files = ({ onRun }: { readonly onRun: (fileId: string) => void }) =
                       <td className="cut" title={file.filename}>{file.filename}</td><td><Copy value={file.id} /></td><td>{file.purpose}</td><td className="end" title={`${count(file.bytes)} bytes`}>{bytes(file.bytes)}</td>
                       <td><Ago at={isoOf(file.created_at)} /></td>
                       <td>{file.status === "expired" ? "over" : file.expires_at === null ? "ever" : <Countdown until={isoOf(file.expires_at) ?? ""} />}</td>
-                      <td className="actions">
-                        <div className="row">
-                          {file.purpose === "batch" ? <Button kind="small" onClick={() => onRun(file.id)} aria-label={`Run ${file.filename}`}>Run</Button> : null}
-                          <Button kind="small" onClick={() => setLooking(file)} aria-label={`Look into ${file.filename}`}>Look</Button>
-                          <a className="button button-small button-quiet button-icon" href={contentOf(file.id)} download={file.filename} aria-label={`Download ${file.filename}`} title="Download"><Icon name="download" size={16} /></a>
-                          <IconButton icon="trash" word="Delete" of={file.filename} onClick={() => setDeleting(file)} />
-                        </div>
-                      </td>
+                      <Actions>
+                        {file.purpose === "batch" ? <Button kind="small" onClick={() => onRun(file.id)} aria-label={`Run ${file.filename}`}>Run</Button> : null}
+                        <Button kind="small" onClick={() => setLooking(file)} aria-label={`Look into ${file.filename}`}>Look</Button>
+                        <a className="button button-small button-quiet button-icon" href={contentOf(file.id)} download={file.filename} aria-label={`Download ${file.filename}`} title="Download"><Icon name="download" size={16} /></a>
+                        <IconButton icon="trash" word="Delete" of={file.filename} onClick={() => setDeleting(file)} />
+                      </Actions>
                     </tr>
                   )}
                 </Rows>
