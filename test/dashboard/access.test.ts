@@ -1,15 +1,11 @@
 /** Signing in and out, a session that ends, a gateway that is gone, and moving about. */
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
+import { describe, expect, it, onTestFinished } from "vitest"
 import { canBrowse } from "#test/support/chromium.ts"
-import { type Stage, stage, visit } from "#test/support/dashboard.ts"
+import { staged, visit } from "#test/support/dashboard.ts"
 import { PASSWORD } from "#test/support/operator.ts"
 
 describe.skipIf(!canBrowse())("the dashboard's door", () => {
-  let on: Stage
-  beforeAll(async () => {
-    on = await stage()
-  }, 300_000)
-  afterAll(() => on?.close())
+  const on = staged()
 
   const come = async (signedIn = true) => {
     const seen = await visit(on.browser, on.gateway.url, { signedIn })

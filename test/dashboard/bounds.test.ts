@@ -1,17 +1,13 @@
 /** The screens of what bounds and saves: limits, cache, leases, and the page for a phone at night. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { managedKey, Session } from "#test/features/leases/support.ts"
 import { canBrowse } from "#test/support/chromium.ts"
-import { comerOf, type Stage, stage } from "#test/support/dashboard.ts"
+import { comerOf, staged } from "#test/support/dashboard.ts"
 import * as Http from "#test/support/http.ts"
 import { eventually } from "#test/support/operator.ts"
 
 describe.skipIf(!canBrowse())("the dashboard's screens of bounds", () => {
-  let on: Stage
-  beforeAll(async () => {
-    on = await stage()
-  }, 300_000)
-  afterAll(() => on?.close())
+  const on = staged()
 
   const come = comerOf(() => on)
   const api = <A>(method: string, path: string, body?: unknown) => on.gateway.operator.call<A>(method, path, body)

@@ -1,18 +1,14 @@
 /** What goes wrong, as an operator sees it: refusals with what to do, values with their age, a gateway that is ill, a clock that is wrong. */
 import type { Page, Route } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { canBrowse } from "#test/support/chromium.ts"
-import { comerOf, type Stage, stage } from "#test/support/dashboard.ts"
+import { comerOf, staged } from "#test/support/dashboard.ts"
 import { eventually } from "#test/support/operator.ts"
 
 const BEHIND_MS = 300_000
 
 describe.skipIf(!canBrowse())("the dashboard when something is wrong", () => {
-  let on: Stage
-  beforeAll(async () => {
-    on = await stage()
-  }, 300_000)
-  afterAll(() => on?.close())
+  const on = staged()
 
   const come = comerOf(() => on)
   const refuse = (status: number, message: string, more: { readonly code?: string; readonly headers?: Readonly<Record<string, string>> } = {}) => (route: Route) =>

@@ -1,7 +1,7 @@
 /** Who may come in, as an operator sets it: addresses, bans and locks, and single sign-on. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { canBrowse } from "#test/support/chromium.ts"
-import { comerOf, type Stage, stage } from "#test/support/dashboard.ts"
+import { comerOf, staged } from "#test/support/dashboard.ts"
 import { eventually } from "#test/support/operator.ts"
 
 const SECRET = "canary-of-a-client-4711"
@@ -14,11 +14,7 @@ interface Filter {
 }
 
 describe.skipIf(!canBrowse())("the dashboard's doors", () => {
-  let on: Stage
-  beforeAll(async () => {
-    on = await stage()
-  }, 300_000)
-  afterAll(() => on?.close())
+  const on = staged()
 
   const come = comerOf(() => on)
   const api = <A>(method: string, path: string, body?: unknown) => on.gateway.operator.call<A>(method, path, body)

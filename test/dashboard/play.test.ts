@@ -1,9 +1,9 @@
 /** The playground's microscope, its code for clients, and what it keeps when the gateway refuses. */
 import { spawn } from "node:child_process"
 import * as path from "node:path"
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
+import { describe, expect, it, onTestFinished } from "vitest"
 import { canBrowse } from "#test/support/chromium.ts"
-import { comerOf, type Stage, stage } from "#test/support/dashboard.ts"
+import { comerOf, staged } from "#test/support/dashboard.ts"
 import { startSim } from "#test/support/sim.ts"
 
 const root = path.resolve(import.meta.dirname, "../..")
@@ -19,11 +19,7 @@ const run = (code: string): Promise<string> => new Promise((resolve, reject) => 
 })
 
 describe.skipIf(!canBrowse())("the playground", () => {
-  let on: Stage
-  beforeAll(async () => {
-    on = await stage()
-  }, 300_000)
-  afterAll(() => on?.close())
+  const on = staged()
 
   const come = comerOf(() => on)
 

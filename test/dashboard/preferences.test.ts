@@ -1,7 +1,7 @@
 /** What operators prefer of the dashboard for all browsers: its name, pictures, theme and screens, its combo editor, and what is marked as free. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { canBrowse } from "#test/support/chromium.ts"
-import { comerOf, type Stage, stage, visit } from "#test/support/dashboard.ts"
+import { comerOf, staged, visit } from "#test/support/dashboard.ts"
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 const png = `data:image/png;base64,${PIXEL}`
@@ -10,11 +10,7 @@ const svg = `data:image/svg+xml;base64,${Buffer.from("<svg xmlns=\"http://www.w3
 const NAME = "<b>\"North\"&'$& $1"
 
 describe.skipIf(!canBrowse())("preferences of the dashboard", () => {
-  let on: Stage
-  beforeAll(async () => {
-    on = await stage()
-  }, 300_000)
-  afterAll(() => on?.close())
+  const on = staged()
 
   const come = comerOf(() => on)
   const api = <A>(method: string, path: string, body?: unknown) => on.gateway.operator.call<A>(method, path, body)

@@ -1,20 +1,16 @@
 /** What is set up before requests flow: many keys at once, what models hide, names, beginnings of combos, receivers of events. */
 import * as http from "node:http"
 import type { AddressInfo } from "node:net"
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
+import { describe, expect, it, onTestFinished } from "vitest"
 import { canBrowse } from "#test/support/chromium.ts"
-import { comerOf, type Stage, stage } from "#test/support/dashboard.ts"
+import { comerOf, staged } from "#test/support/dashboard.ts"
 import * as Http from "#test/support/http.ts"
 import { eventually } from "#test/support/operator.ts"
 import { startSim } from "#test/support/sim.ts"
 import { startSink } from "#test/support/sink.ts"
 
 describe.skipIf(!canBrowse())("the dashboard's screens of routes", () => {
-  let on: Stage
-  beforeAll(async () => {
-    on = await stage()
-  }, 300_000)
-  afterAll(() => on?.close())
+  const on = staged()
 
   const come = comerOf(() => on)
   const api = <A>(method: string, path: string, body?: unknown) => on.gateway.operator.call<A>(method, path, body)

@@ -2,18 +2,14 @@
 import * as http from "node:http"
 import type { AddressInfo } from "node:net"
 import type { Page } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
+import { describe, expect, it, onTestFinished } from "vitest"
 import { canBrowse } from "#test/support/chromium.ts"
-import { type Stage, stage, visit } from "#test/support/dashboard.ts"
+import { staged, visit } from "#test/support/dashboard.ts"
 import * as Http from "#test/support/http.ts"
 import { eventually } from "#test/support/operator.ts"
 
 describe.skipIf(!canBrowse())("the dashboard's screens", () => {
-  let on: Stage
-  beforeAll(async () => {
-    on = await stage()
-  }, 300_000)
-  afterAll(() => on?.close())
+  const on = staged()
 
   const come = async (screen: string) => {
     const seen = await visit(on.browser, on.gateway.url)

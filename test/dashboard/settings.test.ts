@@ -1,14 +1,10 @@
 /** The long page of settings: an index leads to each part, by keys and by address; a search finds all of them. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { canBrowse } from "#test/support/chromium.ts"
-import { comerOf, type Stage, stage } from "#test/support/dashboard.ts"
+import { comerOf, staged } from "#test/support/dashboard.ts"
 
 describe.skipIf(!canBrowse())("the dashboard's settings", () => {
-  let on: Stage
-  beforeAll(async () => {
-    on = await stage()
-  }, 300_000)
-  afterAll(() => on?.close())
+  const on = staged()
 
   const come = comerOf(() => on)
 

@@ -1,18 +1,14 @@
 /** What is done to the words of every conversation, as an operator sets it: shorter prompts, prompts of the gateway's own, and thinking. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { canBrowse } from "#test/support/chromium.ts"
-import { comerOf, type Stage, stage } from "#test/support/dashboard.ts"
+import { comerOf, staged } from "#test/support/dashboard.ts"
 import * as Http from "#test/support/http.ts"
 import { eventually } from "#test/support/operator.ts"
 
 const POLITE = "Hello! Could you please help me? I would really appreciate it if you could basically just explain what a monad actually is. Thank you very much in advance!"
 
 describe.skipIf(!canBrowse())("the dashboard's words of conversations", () => {
-  let on: Stage
-  beforeAll(async () => {
-    on = await stage()
-  }, 300_000)
-  afterAll(() => on?.close())
+  const on = staged()
 
   const come = comerOf(() => on)
   const api = <A>(method: string, path: string, body?: unknown) => on.gateway.operator.call<A>(method, path, body)

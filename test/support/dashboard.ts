@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process"
 import * as path from "node:path"
 import type { Browser, BrowserContextOptions, Page } from "playwright-core"
-import { expect, onTestFinished } from "vitest"
+import { afterAll, beforeAll, expect, onTestFinished } from "vitest"
 import { launch } from "./chromium.ts"
 import { inProcess, type InProcess } from "./gateway.ts"
 import { PASSWORD } from "./operator.ts"
@@ -55,7 +55,7 @@ export const visit = async (browser: Browser, url: string, options: BrowserConte
 }
 
 /** Opens a screen for one test; its page is closed after it, and must have broken no rule. */
-export const comerOf = (on: () => Stage) => async (screen: string, options: BrowserContextOptions = {}): Promise<Page> => {
+export const comerOf = (on: () => Staged) => async (screen: string, options: BrowserContextOptions = {}): Promise<Page> => {
   const seen = await visit(on().browser, on().gateway.url, options)
   onTestFinished(async () => {
     await seen.close()
@@ -81,6 +81,29 @@ export const stage = async (environment: Readonly<Record<string, string>> = {}):
     close: async () => {
       await browser.close()
       await gateway.close()
+    }
+  }
+}
+
+export type Staged = Pick<Stage, "browser" | "gateway">
+
+/** The same for the tests of a `describe`: it begins before them and ends after them. */
+export const staged = (environment?: Readonly<Record<string, string>>): Staged => {
+  let on: Stage | undefined
+  beforeAll(async () => {
+    on = await stage(environment)
+  }, 300_000)
+  afterAll(() => on?.close())
+  const begun = (): Stage => {
+    if (on === undefined) throw new Error("The stage begins with the first test.")
+    return on
+  }
+  return {
+    get browser() {
+      return begun().browser
+    },
+    get gateway() {
+      return begun().gateway
     }
   }
 }
