@@ -5,6 +5,7 @@ import * as Schema from "effect/Schema"
 import * as AccountSignals from "#actors/resilience/AccountSignals.ts"
 import * as SoftLockout from "#actors/resilience/SoftLockout.ts"
 import { PublicError } from "#schemas/errors.ts"
+import { long } from "#test/support/properties.ts"
 
 const HOUR = 3_600_000
 
@@ -24,7 +25,7 @@ describe("soft lockouts", () => {
       begun.push(now)
       assert.isAtMost(state.length, 3)
     }
-  })
+  }, long)
 })
 
 describe("an unclear refusal", () => {

@@ -5,6 +5,7 @@ import * as Schema from "effect/Schema"
 import { standingOf } from "#src/features/assessment/comboHealth.ts"
 import * as Standing from "#src/features/assessment/standing.ts"
 import { ModelStanding, ProbeOutcome } from "#src/features/assessment/Assessment.ts"
+import { long } from "#test/support/properties.ts"
 
 const outcomes = Arbitrary.schema(Schema.Array(ProbeOutcome).check(Schema.isMaxLength(30)))
 const statuses = Arbitrary.schema(Schema.Array(ModelStanding).check(Schema.isMaxLength(8)))
@@ -22,7 +23,7 @@ describe("the standing of a model", () => {
     if (last === "failed") assert.include(["failing", "broken"], standing.status)
     if (last === "passed" && row >= 2) assert.strictEqual(standing.status, "working")
     if (last === "failed" && row >= 3) assert.strictEqual(standing.status, "broken")
-  })
+  }, long)
 
   it("three failures break it, one pass is not enough, two restore it", () => {
     const row: Array<ProbeOutcome> = ["failed", "failed", "failed", "passed", "rate_limited", "passed", "failed"]

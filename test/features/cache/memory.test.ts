@@ -3,6 +3,7 @@ import * as Schema from "effect/Schema"
 import type { CachedAnswer } from "#src/features/cache/ports/ResponseCache.ts"
 import { MemoryCache } from "#src/features/cache/MemoryCache.ts"
 import { RecentReplies } from "#src/features/cache/idempotency/RecentReplies.ts"
+import { long } from "#test/support/properties.ts"
 
 const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
@@ -41,7 +42,7 @@ describe("MemoryCache", () => {
     }
     for (let i = 0; i <= 12; i++) cache.delete(`k${i}`)
     assert.deepStrictEqual([cache.size, cache.bytes], [0, 0])
-  })
+  }, long)
 
   it("forgets by model and by age", () => {
     const cache = new MemoryCache(() => ({ maxEntries: 10, maxBytes: 100_000 }))

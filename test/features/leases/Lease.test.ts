@@ -186,7 +186,7 @@ describe("leases, whatever happens", () => {
       world.check()
       for (const lease of old) assert.isNull(Lease.find(world.state, lease, world.now))
     }
-  }, { arbitrary: { runs: 80 } })
+  }, { arbitrary: { runs: 80, size: 120 } })
 
   it("expiresAt <= now counts as expired", () => {
     const wish = { owner: "o", keyId: "k", keyPrint: "p", fits: ["c"], available: ["c"], ttlMs: 100, drawn: { epoch: "e", generation: 1 } }
