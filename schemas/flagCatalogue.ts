@@ -37,6 +37,9 @@ const flag = <const K extends string>(
   key, category, label, type, enumValues, defaultValue, warningLevel, requiresRestart, description, lacks
 })
 
+/** Flags of which the environment's value wins over the stored one; of all others the stored one does. */
+export const environmentFirst: ReadonlySet<string> = new Set(["GATEWAY_CHAT_VIRTUAL_LANES"])
+
 export const catalogue = [
   flag("REQUIRE_API_KEY", "security", "Require API Key", "boolean", null, "false", "caution", false,
     "Inference without a valid key → 401"),
@@ -143,7 +146,7 @@ export const catalogue = [
   flag("GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS", "runtime", "Disable Level Variants", "boolean", null, "false", "info", false,
     "No -low/-medium/-high ids"),
   flag("GATEWAY_CHAT_VIRTUAL_LANES", "runtime", "Virtual Lanes", "boolean", null, "false", "caution", true,
-    "Admission per tenant; env wins over the stored value", "interfaceModes"),
+    "Keys with waiting requests have turns one after the other; the environment wins over the stored value"),
   flag("EXPOSE_FUNCTIONAL_GATEWAY_MIRRORS", "runtime", "Functional Mirrors", "boolean", null, "false", "info", false,
     "Ids through a credentialed pass-through provider when the owner has none", "privateModels"),
   flag("NEWAPI_AGGREGATOR_BALANCE", "runtime", "Aggregator Balance", "boolean", null, "false", "info", false,

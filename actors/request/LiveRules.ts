@@ -115,7 +115,11 @@ export class LiveRules implements WalkRules {
   }
 
   wishFor(index: number, unavailable: Unavailable, rounds: number): Wish {
-    return { blocked: [{ target: this.targetAt(index), unavailable }], combo: this.isCombo, since: this.startedAt, deadline: this.deadline, rounds }
+    const { key } = this.#inbound
+    return {
+      blocked: [{ target: this.targetAt(index), unavailable }], keyId: key === null ? null : key.id, combo: this.isCombo, since: this.startedAt,
+      deadline: this.deadline, rounds
+    }
   }
 
   errorOf(index: number, { reason, until }: Unavailable, now: number): PublicError {

@@ -1,11 +1,10 @@
 /**
- * Which request may go next: the queues of requests that wait for a place, first come first served. Bookkeeping only: each method
- * is a command, its answer the reply; time comes in as `now` (ms since the epoch), and whether a place is free is asked of the
- * world.
+ * Which request may go next: the queues of requests that wait for a place. Bookkeeping only: each method is a command, its answer
+ * the reply; time comes in as `now` (ms since the epoch), and whether a place is free is asked of the world.
  *
  * A line belongs to one scarce resource (a connection, a model of a combo). A waiter with several choices waits in all of their
- * lines and leaves them together. There is no overtaking in a line; a line whose first cannot go moves again when a place is
- * freed, or at the time that the world named.
+ * lines and leaves them together. A line has lanes, one for each tenant, which have turns one after the other. There is no overtaking
+ * in a lane. A line in which no waiter can go moves again when a place is freed, or at the time that the world named.
  */
 
 /** What stands between a waiter and one of its choices. */
@@ -29,13 +28,16 @@ export interface QueueTurn<W> {
 export class QueueEntry<W> {
   /** Null once its turn has come or it has left: an alarm that is still set holds no request. */
   waiter: W | null
+  /** The name of its lane, the same in all of its lines. */
+  readonly lane: string
   /** ms since the epoch. */
   readonly deadline: number
   readonly arrival: number
   readonly nodes: Array<Node<W>> = []
 
-  constructor(waiter: W, deadline: number, arrival: number) {
+  constructor(waiter: W, lane: string, deadline: number, arrival: number) {
     this.waiter = waiter
+    this.lane = lane
     this.deadline = deadline
     this.arrival = arrival
   }
@@ -45,15 +47,25 @@ interface Node<W> {
   readonly entry: QueueEntry<W>
   readonly choice: number
   line: Line<W>
+  /** Null while it stands in none. */
+  lane: Lane<W> | null
   before: Node<W> | null
   after: Node<W> | null
 }
 
-interface Line<W> {
-  readonly id: string
+/** The waiters of one tenant in a line; an empty lane is forgotten. */
+interface Lane<W> {
   first: Node<W> | null
   last: Node<W> | null
   /** Waiters; one with two choices here counts once. */
+  size: number
+}
+
+interface Line<W> {
+  readonly id: string
+  /** In the order of their turns: a lane that had one goes to the end. */
+  readonly lanes: Map<string, Lane<W>>
+  /** Waiters in all lanes. */
   size: number
   /** A waiter in it may be able to go. */
   stirred: boolean
@@ -89,10 +101,17 @@ export class WaitQueue<W> {
     return this.lines.get(line)?.size ?? 0
   }
 
+  /** Waiters of one lane of a line. */
+  laneSizeOf(line: string, lane: string): number {
+    return this.lines.get(line)?.lanes.get(lane)?.size ?? 0
+  }
+
   /** All waiters, in no order. */
   entries(): ReadonlyArray<QueueEntry<W>> {
     const all = new Set<QueueEntry<W>>()
-    for (const line of this.lines.values()) for (let node = line.first; node !== null; node = node.after) all.add(node.entry)
+    for (const { lanes } of this.lines.values()) {
+      for (const { first } of lanes.values()) for (let node = first; node !== null; node = node.after) all.add(node.entry)
+    }
     return [...all]
   }
 
@@ -106,12 +125,14 @@ export class WaitQueue<W> {
     return Array.from(this.lines.values(), ({ id, size }) => [id, size] as const).filter(([, size]) => size > 0)
   }
 
-  /** Puts a waiter at the end of the line of each of its choices; `blocks` by choice, as the world just answered. */
-  join(waiter: W, blocks: ReadonlyArray<Block>, deadline: number): QueueEntry<W> {
-    const entry = new QueueEntry(waiter, deadline, ++this.arrivals)
+  /** Puts a waiter at the end of its lane in the line of each of its choices; `blocks` by choice, as the world just answered. */
+  join(waiter: W, blocks: ReadonlyArray<Block>, deadline: number, lane: string): QueueEntry<W> {
+    const entry = new QueueEntry(waiter, lane, deadline, ++this.arrivals)
     for (const [choice, { line: id, until }] of blocks.entries()) {
       const line = this.line(id)
-      this.append({ entry, choice, line, before: null, after: null })
+      const node: Node<W> = { entry, choice, line, lane: null, before: null, after: null }
+      entry.nodes.push(node)
+      this.link(node)
       if (until !== null) this.lookAgain(line, until)
     }
     this.waiting++
@@ -169,7 +190,7 @@ export class WaitQueue<W> {
   wakeAt(): number | null {
     for (let alarm = this.alarms[0]; alarm !== undefined; alarm = this.alarms[0]) {
       const { entry, line } = alarm
-      if (entry !== null ? entry.waiter !== null : line !== null && line.lookAt === alarm.at && line.first !== null) return alarm.at
+      if (entry !== null ? entry.waiter !== null : line !== null && line.lookAt === alarm.at && line.size > 0) return alarm.at
       this.dropFirst()
     }
     return null
@@ -177,27 +198,37 @@ export class WaitQueue<W> {
 
   /** The first waiter of a line that waits for the line's own resource: it goes, or none does. */
   private along(line: Line<W>, now: number): QueueTurn<W> | null {
-    for (let node = line.first; node !== null;) {
-      const { after, choice, entry } = node
-      const waiter = entry.waiter as W
-      const block = this.look(waiter, choice, now)
-      if (block === null) {
-        this.leave(entry)
-        return { waiter, end: "go" }
+    for (const [name, lane] of line.lanes) {
+      for (let node = lane.first; node !== null;) {
+        const { after, choice, entry } = node
+        const waiter = entry.waiter as W
+        const block = this.look(waiter, choice, now)
+        if (block === null) {
+          this.leave(entry)
+          this.hadTurn(line, name)
+          return { waiter, end: "go" }
+        }
+        if (block.until !== null && block.until > entry.deadline && this.isHopeless(entry, waiter, now)) {
+          this.leave(entry)
+          return { waiter, end: "late" }
+        }
+        if (block.line !== line.id) this.move(node, block)
+        else if (block.until !== Number.POSITIVE_INFINITY) {
+          if (block.until !== null) this.lookAgain(line, block.until)
+          return null
+        }
+        // What is too far away for this one may be worth waiting for to the next.
+        node = after
       }
-      if (block.until !== null && block.until > entry.deadline && this.isHopeless(entry, waiter, now)) {
-        this.leave(entry)
-        return { waiter, end: "late" }
-      }
-      if (block.line !== line.id) this.move(node, block)
-      else if (block.until !== Number.POSITIVE_INFINITY) {
-        if (block.until !== null) this.lookAgain(line, block.until)
-        return null
-      }
-      // What is too far away for this one may be worth waiting for to the next.
-      node = after
     }
     return null
+  }
+
+  private hadTurn({ lanes }: Line<W>, name: string): void {
+    const lane = lanes.get(name)
+    if (lane === undefined || lanes.size === 1) return
+    lanes.delete(name)
+    lanes.set(name, lane)
   }
 
   private isHopeless(entry: QueueEntry<W>, waiter: W, now: number): boolean {
@@ -207,15 +238,13 @@ export class WaitQueue<W> {
     })
   }
 
-  /** Into another line, at the place of its arrival. */
+  /** Into another line, in its lane at the place of its arrival. */
   private move(node: Node<W>, block: Block): void {
     const from = node.line
     this.unlink(node)
     const line = this.line(block.line)
     node.line = line
-    let before = line.last
-    while (before !== null && before.entry.arrival > node.entry.arrival) before = before.before
-    this.insert(node, before)
+    this.link(node)
     if (block.until !== null) this.lookAgain(line, block.until)
     if (!from.stirred) this.forget(from)
   }
@@ -228,51 +257,62 @@ export class WaitQueue<W> {
   }
 
   private forget(line: Line<W>): void {
-    if (line.first === null && this.lines.get(line.id) === line) this.lines.delete(line.id)
+    if (line.size === 0 && this.lines.get(line.id) === line) this.lines.delete(line.id)
   }
 
   private line(id: string): Line<W> {
     const known = this.lines.get(id)
     if (known !== undefined) return known
-    const line: Line<W> = { id, first: null, last: null, size: 0, stirred: false, lookAt: Number.POSITIVE_INFINITY }
+    const line: Line<W> = { id, lanes: new Map(), size: 0, stirred: false, lookAt: Number.POSITIVE_INFINITY }
     this.lines.set(id, line)
     return line
   }
 
-  private append(node: Node<W>): void {
-    node.entry.nodes.push(node)
-    this.insert(node, node.line.last)
+  private lane({ lanes }: Line<W>, name: string): Lane<W> {
+    const known = lanes.get(name)
+    if (known !== undefined) return known
+    const lane: Lane<W> = { first: null, last: null, size: 0 }
+    lanes.set(name, lane)
+    return lane
   }
 
-  private insert(node: Node<W>, before: Node<W> | null): void {
-    const { line } = node
-    if (!this.standsIn(node, line)) line.size++
-    const after = before === null ? line.first : before.after
+  private link(node: Node<W>): void {
+    const { entry, line } = node
+    const lane = this.lane(line, entry.lane)
+    let before = lane.last
+    while (before !== null && before.entry.arrival > entry.arrival) before = before.before
+    if (!this.standsTwice(node)) {
+      line.size++
+      lane.size++
+    }
+    const after = before === null ? lane.first : before.after
+    node.lane = lane
     node.before = before
     node.after = after
-    if (before === null) line.first = node
+    if (before === null) lane.first = node
     else before.after = node
-    if (after === null) line.last = node
+    if (after === null) lane.last = node
     else after.before = node
   }
 
   private unlink(node: Node<W>): void {
-    const { after, before, line } = node
-    if (before === null) line.first = after
+    const { after, before, entry, lane, line } = node
+    if (lane === null) return
+    if (before === null) lane.first = after
     else before.after = after
-    if (after === null) line.last = before
+    if (after === null) lane.last = before
     else after.before = before
+    node.lane = null
     node.before = null
     node.after = null
-    if (!this.standsIn(node, line)) line.size--
+    if (this.standsTwice(node)) return
+    line.size--
+    if (--lane.size === 0) line.lanes.delete(entry.lane)
   }
 
-  /** Whether another choice of the same waiter is linked in a line. */
-  private standsIn(node: Node<W>, line: Line<W>): boolean {
-    for (const other of node.entry.nodes) {
-      if (other !== node && other.line === line && (other.before !== null || other.after !== null || line.first === other)) return true
-    }
-    return false
+  /** Whether another choice of the same waiter stands in the node's line. */
+  private standsTwice(node: Node<W>): boolean {
+    return node.entry.nodes.some((other) => other !== node && other.line === node.line && other.lane !== null)
   }
 
   private stir(line: Line<W>): void {

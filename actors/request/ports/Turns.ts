@@ -11,6 +11,8 @@ import type { PublicError } from "#schemas/errors.ts"
 export interface Wish {
   /** The targets it would go to, in their order, and what holds it up at each. */
   readonly blocked: ReadonlyArray<{ readonly target: Target; readonly unavailable: Unavailable }>
+  /** The key that it came with; null = none. Keys may have turns one after the other (GATEWAY_CHAT_VIRTUAL_LANES). */
+  readonly keyId: string | null
   /** The targets are those of a combo, whose cooldowns are waited for by rules of their own (comboCooldownWait). */
   readonly combo: boolean
   /** When the request came, ms since the epoch: a bound of its waiting counts from then. */

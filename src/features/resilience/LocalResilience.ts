@@ -103,7 +103,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     defect: (cause) => {
       run(Effect.logError("A turn of the waiting room failed", cause))
     }
-  })
+  }, { byKey: flags.isOn("GATEWAY_CHAT_VIRTUAL_LANES") })
 
   const writeConnection = Effect.fnUntraced(function*(id: string) {
     const place = tables.place(id)

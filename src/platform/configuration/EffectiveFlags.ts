@@ -1,4 +1,4 @@
-/** The Flags port: database override, else environment, else the definition's default. */
+/** The Flags port: database override, else environment, else the definition's default; for a few flags the environment comes first. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Configuration } from "#actors/ports/Configuration.ts"
@@ -27,8 +27,8 @@ export const make = Effect.fnUntraced(function*(environment: Readonly<Record<str
     const overrides = configuration.current().flagOverrides
     const next = new Map<string, Effective>()
     for (const definition of FlagCatalogue.catalogue) {
-      const override = overrides.get(definition.key)
       const env = fromEnvironment(definition, environment[definition.key])
+      const override = env !== null && FlagCatalogue.environmentFirst.has(definition.key) ? undefined : overrides.get(definition.key)
       const value = override ?? env ?? definition.defaultValue
       next.set(definition.key, { value, source: override !== undefined ? "db" : env !== null ? "env" : "default", on: FlagCatalogue.isTruthy(value) })
     }

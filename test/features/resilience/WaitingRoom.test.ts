@@ -33,7 +33,7 @@ const room = Effect.fnUntraced(function*(options: Options = {}) {
       return null
     }
     const refused: Unavailable = given
-    return node.turns.join({ blocked: [{ target: to, unavailable: refused }], combo, since, deadline: Number.POSITIVE_INFINITY, rounds }, (turn: TurnOutcome) => {
+    return node.turns.join({ blocked: [{ target: to, unavailable: refused }], keyId: null, combo, since, deadline: Number.POSITIVE_INFINITY, rounds }, (turn: TurnOutcome) => {
       if (turn === "go") call(name, to, combo, since, rounds + 1)
       else heard.push([name, turn === "late" ? "late" : turn.code, now() - 1_000_000])
     })
@@ -160,7 +160,7 @@ describe("the line of a connection", () => {
     const { call, end, heard, resilience, settled, turns } = yield* room(queue({ concurrentRequests: 1 }))
     call("a")
     const unavailable = resilience.check(one, 1_000_000)
-    if (unavailable !== null) turns.join({ blocked: [{ target: one, unavailable }], combo: false, since: 1_000_000, deadline: Number.POSITIVE_INFINITY, rounds: 0 }, () => {
+    if (unavailable !== null) turns.join({ blocked: [{ target: one, unavailable }], keyId: null, combo: false, since: 1_000_000, deadline: Number.POSITIVE_INFINITY, rounds: 0 }, () => {
       throw new Error("a defect")
     })
     call("b")
@@ -246,7 +246,7 @@ describe("the end of a cooldown", () => {
   it.effect("is not waited for beyond the deadline of the whole request", () => Effect.gen(function*() {
     const { heard, pass, resilience, turns } = yield* cooled(1_000)
     const unavailable = resilience.check(to, 1_000_000)
-    if (unavailable !== null) turns.join({ blocked: [{ target: to, unavailable }], combo: false, since: 1_000_000, deadline: 1_000_400, rounds: 0 }, (turn) => {
+    if (unavailable !== null) turns.join({ blocked: [{ target: to, unavailable }], keyId: null, combo: false, since: 1_000_000, deadline: 1_000_400, rounds: 0 }, (turn) => {
       heard.push(["a", turn instanceof PublicError ? turn.code : turn, 0])
     })
     yield* pass(400)

@@ -1,8 +1,9 @@
-/** Lines under any history of arrivals, departures and freed places: fair, bounded by the caps, and nobody waits for ever. */
+/** Lines under any history of arrivals, departures and freed places: fair, also between lanes, bounded by the caps, and nobody waits for ever. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { type QueueEntry, WaitQueue } from "#actors/resilience/WaitQueue.ts"
+import { long } from "#test/support/properties.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 const Act = Schema.Union([
@@ -16,9 +17,20 @@ const histories = Arbitrary.schema(Schema.Array(Act).check(Schema.isMaxLength(12
 
 interface Caller {
   readonly name: number
+  readonly lane: string
   readonly places: ReadonlyArray<number>
   readonly deadline: number
 }
+
+/** A turn, and who still waited for its place. */
+interface Going {
+  readonly caller: Caller
+  readonly place: number
+  readonly beside: ReadonlyArray<Caller>
+}
+
+/** Those of its own lane who had come before. */
+const overtookOf = ({ beside, caller }: Going): ReadonlyArray<number> => beside.filter(({ lane, name }) => lane === caller.lane && name < caller.name).map(({ name }) => name)
 
 /** A world of three places with caps, which may rest until a time; what the callers see of it is written down. */
 class World {
@@ -27,9 +39,15 @@ class World {
   readonly running: Array<{ readonly caller: Caller; readonly place: number }> = []
   readonly restsUntil = [0, 0, 0]
   readonly waiting = new Map<number, { readonly caller: Caller; readonly entry: QueueEntry<Caller> }>()
-  readonly went: Array<{ readonly caller: Caller; readonly place: number; readonly overtook: ReadonlyArray<number> }> = []
+  readonly went: Array<Going> = []
   readonly late: Array<{ readonly caller: Caller; readonly at: number }> = []
   private names = 0
+  private readonly lanes: number
+
+  constructor(lanes = 1) {
+    this.lanes = lanes
+  }
+
   readonly turns = new WaitQueue<Caller>((caller, choice, now) => this.block(caller.places[choice] ?? 0, now))
 
   block(place: number, now: number) {
@@ -39,11 +57,11 @@ class World {
   }
 
   ask(places: ReadonlyArray<number>, patience: number): void {
-    const caller: Caller = { name: ++this.names, places, deadline: this.now + patience }
+    const caller: Caller = { name: ++this.names, lane: `lane ${this.names % this.lanes}`, places, deadline: this.now + patience }
     const blocks = places.map((place) => this.block(place, this.now) ?? (this.turns.sizeOf(`place ${place}`) > 0 ? { line: `place ${place}`, until: null } : null))
     const free = blocks.findIndex((block) => block === null)
     if (free >= 0) this.running.push({ caller, place: places[free] ?? 0 })
-    else this.waiting.set(caller.name, { caller, entry: this.turns.join(caller, blocks.filter((block) => block !== null), caller.deadline) })
+    else this.waiting.set(caller.name, { caller, entry: this.turns.join(caller, blocks.filter((block) => block !== null), caller.deadline, caller.lane) })
   }
 
   end(which: number): void {
@@ -69,8 +87,8 @@ class World {
       else {
         const place = waiter.places.find((one) => this.block(one, this.now) === null)
         if (place === undefined) throw new Error("let go without a place")
-        const overtook = [...this.waiting.values()].filter(({ caller }) => caller.name < waiter.name && caller.places.includes(place)).map(({ caller }) => caller.name)
-        this.went.push({ caller: waiter, place, overtook })
+        const beside = [...this.waiting.values()].filter(({ caller }) => caller.places.includes(place)).map(({ caller }) => caller)
+        this.went.push({ caller: waiter, place, beside })
         this.running.push({ caller: waiter, place })
       }
     }
@@ -90,7 +108,7 @@ class World {
       if (act.act === "ask") this.ask(act.places, act.patience)
       else if (act.act === "end") this.end(act.which)
       else if (act.act === "leave") this.leave(act.which)
-      else if (act.act === "rest") this.restsUntil[act.place] = this.now + act.ms
+      else if (act.act === "rest") this.restsUntil[act.place] = Math.max(this.restsUntil[act.place] ?? 0, this.now + act.ms)
       else this.pass(act.ms)
       this.serve()
       each()
@@ -105,13 +123,36 @@ describe("any history of a line", () => {
       for (const [place, cap] of world.caps.entries()) assert.isAtMost(world.running.filter((one) => one.place === place).length, cap)
       assert.strictEqual(world.turns.size, world.waiting.size)
     })
-  })
+  }, long)
 
   it.prop("lets nobody overtake at a place", { history: histories }, ({ history }) => {
     const world = new World()
     world.play(history, () => {})
-    for (const { caller, overtook, place } of world.went) assert.deepStrictEqual(overtook, [], `${caller.name} at ${place}`)
-  })
+    for (const going of world.went) assert.deepStrictEqual(overtookOf(going), [], `${going.caller.name} at ${going.place}`)
+  }, long)
+
+  it.prop("lets nobody overtake in a lane, and no lane have two turns while another waits for the same", { history: histories }, ({ history }) => {
+    const world = new World(3)
+    world.play(history, () => {
+      assert.strictEqual(world.turns.size, world.waiting.size)
+      const standing = [...world.waiting.values()].flatMap(({ caller }) => [...new Set(caller.places)].map((place) => `place ${place} ${caller.lane}`))
+      for (const place of [0, 1, 2]) {
+        for (const lane of ["lane 0", "lane 1", "lane 2"]) {
+          assert.strictEqual(world.turns.laneSizeOf(`place ${place}`, lane), standing.filter((one) => one === `place ${place} ${lane}`).length)
+        }
+      }
+    })
+    for (const going of world.went) assert.deepStrictEqual(overtookOf(going), [], `${going.caller.name} at ${going.place}`)
+    for (const place of [0, 1, 2]) {
+      const there = world.went.filter((going) => going.place === place)
+      for (const [at, { beside, caller }] of there.entries()) {
+        const again = there.findIndex((later, i) => i > at && later.caller.lane === caller.lane)
+        const between = there.slice(at + 1, again < 0 ? at + 1 : again).map((going) => going.caller.lane)
+        const still = again < 0 ? [] : (there[again]?.beside ?? []).filter((one) => beside.includes(one) && one.lane !== caller.lane)
+        for (const { lane, name } of still) assert.include(between, lane, `${name} waited at ${place} while ${caller.lane} had two turns`)
+      }
+    }
+  }, long)
 
   it.prop("leaves no place free beside somebody who waits for it", { history: histories }, ({ history }) => {
     const world = new World()
@@ -120,7 +161,7 @@ describe("any history of a line", () => {
         for (const place of caller.places) assert.isNotNull(world.block(place, world.now), `place ${place} is free and ${caller.name} waits`)
       }
     })
-  })
+  }, long)
 
   it.prop("nobody waits longer than its deadline, however the others behave", { history: histories }, ({ history }) => {
     const world = new World()
@@ -132,7 +173,7 @@ describe("any history of a line", () => {
     assert.deepStrictEqual([world.turns.size, world.waiting.size], [0, 0])
     world.serve()
     assert.deepStrictEqual([world.turns.wakeAt(), world.turns.sizes()], [null, []])
-  })
+  }, long)
 
   it.prop("when everything ends, everybody who still waits goes in the order of arrival", { history: histories }, ({ history }) => {
     const world = new World()
@@ -147,7 +188,7 @@ describe("any history of a line", () => {
       const names = world.went.slice(before).filter((one) => one.place === place && one.caller.places.length === 1).map(({ caller }) => caller.name)
       assert.deepStrictEqual(names, [...names].sort((a, b) => a - b))
     }
-  })
+  }, long)
 })
 
 describe("a line", () => {
@@ -157,8 +198,8 @@ describe("a line", () => {
       const line = blocks.get(name)
       return line === undefined ? null : { line, until: null }
     })
-    turns.join("a", [{ line: "gate", until: null }], 100)
-    turns.join("b", [{ line: "connection", until: null }], 100)
+    turns.join("a", [{ line: "gate", until: null }], 100, "")
+    turns.join("b", [{ line: "connection", until: null }], 100, "")
     blocks.set("a", "connection")
     turns.freed("gate")
     assert.isNull(turns.next(0))
@@ -172,8 +213,8 @@ describe("a line", () => {
     let rests = 10
     const until = (name: string) => name === "impatient" && rests > 20 ? Number.POSITIVE_INFINITY : rests
     const turns = new WaitQueue<string>((name, choice) => choice === 1 ? { line: "other", until: null } : { line: "x", until: until(name) })
-    turns.join("impatient", [{ line: "x", until: 10 }, { line: "other", until: null }], 1_000)
-    turns.join("calm", [{ line: "x", until: 10 }], 1_000)
+    turns.join("impatient", [{ line: "x", until: 10 }, { line: "other", until: null }], 1_000, "")
+    turns.join("calm", [{ line: "x", until: 10 }], 1_000, "")
     rests = 50
     assert.isNull(turns.next(10))
     assert.strictEqual(turns.wakeAt(), 50)
@@ -181,14 +222,14 @@ describe("a line", () => {
 
   it("leaves nothing behind when its last waiter left", () => {
     const turns = new WaitQueue<string>(() => ({ line: "x", until: 50 }))
-    turns.leave(turns.join("a", [{ line: "x", until: 50 }], 100))
+    turns.leave(turns.join("a", [{ line: "x", until: 50 }], 100, ""))
     assert.deepStrictEqual([turns.lineCount, turns.wakeAt()], [0, null])
   })
 
   it("who can only be late is told at once", () => {
     let until = 50
     const turns = new WaitQueue<string>(() => ({ line: "x", until }))
-    turns.join("a", [{ line: "x", until }], 100)
+    turns.join("a", [{ line: "x", until }], 100, "")
     assert.strictEqual(turns.wakeAt(), 50)
     until = 500
     assert.deepStrictEqual(turns.next(50), { waiter: "a", end: "late" })

@@ -49,6 +49,14 @@ describe("feature flags", () => {
     assert.deepInclude((yield* put(FLAGS, { key: "REQUIRE_API_KEY" })).json as object, { effectiveValue: "true", source: "env", previousSource: "db" })
   }))
 
+  it.effect("of lanes the environment stands over an override", () => Effect.gen(function*() {
+    const { get, put } = yield* signedIn({ environment: { GATEWAY_CHAT_VIRTUAL_LANES: "false" } })
+    assert.deepStrictEqual((yield* put(FLAGS, { key: "GATEWAY_CHAT_VIRTUAL_LANES", value: "true" })).json, {
+      key: "GATEWAY_CHAT_VIRTUAL_LANES", effectiveValue: "false", source: "env", previousValue: "false", previousSource: "env", requiresRestart: true
+    })
+    assert.deepInclude(flagOf(yield* get(FLAGS), "GATEWAY_CHAT_VIRTUAL_LANES") as object, { effectiveValue: "false", source: "env", acts: true })
+  }))
+
   it.effect("a value is read in any case and shown in its one spelling", () => Effect.gen(function*() {
     const { get, put } = yield* signedIn({ environment: { REQUIRE_API_KEY: "True", PII_REDACTION_ENABLED: "on", STREAM_RECOVERY_ENABLED: "OFF", CLI_COMPAT_ALL: "1", MODELS_CATALOG_PREFIX_MODE: "Canonical" } })
     const listed = yield* get(FLAGS)

@@ -17,6 +17,8 @@ const mostWaiting = 100_000
 const mostRounds = 10
 /** The queue of waiters that wait for time only. */
 const pauseLine = "pause"
+/** The lane of all waiters that have none of their own; no key has this id. */
+const commonLane = ""
 
 /** A waiter. */
 interface Waiter {
@@ -24,6 +26,12 @@ interface Waiter {
   /** An end of a cooldown that is farther away than this is not waited for, ms. */
   readonly patienceMs: number
   readonly turn: (turn: TurnOutcome) => void
+}
+
+/** What is fixed when the node starts. */
+export interface WaitingRoomRules {
+  /** Each key has a lane of its own in every line: keys have turns one after the other, and the depth of a queue is that of a lane. */
+  readonly byKey: boolean
 }
 
 /** The effects of the shell: everything that touches time or fibers. */
@@ -57,14 +65,16 @@ export class WaitingRoom implements Lines {
   private readonly turns: WaitQueue<Waiter>
   private readonly tables: Tables
   private readonly effects: WaitingRoomEffects
+  private readonly rules: WaitingRoomRules
   private closed = false
   private serving = false
   private called = false
   private alarm: { readonly at: number; readonly off: () => void } | null = null
 
-  constructor(tables: Tables, effects: WaitingRoomEffects) {
+  constructor(tables: Tables, effects: WaitingRoomEffects, rules: WaitingRoomRules) {
     this.tables = tables
     this.effects = effects
+    this.rules = rules
     this.turns = new WaitQueue(({ patienceMs, targets }, choice, now) => {
       const target = targets[choice]
       if (target === undefined) return { line: pauseLine, until: null }
@@ -105,7 +115,7 @@ export class WaitingRoom implements Lines {
       patienceMs = Math.min(patienceMs, chance.patienceMs)
       if (chance.cooling !== null) this.tables.recovering(chance.target, chance.cooling, now)
     }
-    return this.enrol({ targets: chances.map(({ target }) => target), patienceMs, turn }, chances.map(({ block }) => block), Math.min(deadline, wish.deadline))
+    return this.enrol({ targets: chances.map(({ target }) => target), patienceMs, turn }, chances.map(({ block }) => block), Math.min(deadline, wish.deadline), this.laneOf(wish))
   }
 
   readonly mayJoin = (wish: Wish): boolean => {
@@ -122,7 +132,7 @@ export class WaitingRoom implements Lines {
       return () => {}
     }
     const over = (end: TurnOutcome): void => turn(end === "late" ? "go" : end)
-    return this.enrol({ targets: [], patienceMs: 0, turn: over }, [{ line: pauseLine, until: null }], this.effects.now() + ms)
+    return this.enrol({ targets: [], patienceMs: 0, turn: over }, [{ line: pauseLine, until: null }], this.effects.now() + ms, commonLane)
   }
 
   readonly close = (): void => {
@@ -135,8 +145,12 @@ export class WaitingRoom implements Lines {
     this.serveSoon()
   }
 
-  private enrol(waiter: Waiter, blocks: ReadonlyArray<Block>, deadline: number): Leave {
-    const entry: QueueEntry<Waiter> = this.turns.join(waiter, blocks, deadline)
+  private laneOf({ keyId }: Wish): string {
+    return this.rules.byKey && keyId !== null ? keyId : commonLane
+  }
+
+  private enrol(waiter: Waiter, blocks: ReadonlyArray<Block>, deadline: number, lane: string): Leave {
+    const entry: QueueEntry<Waiter> = this.turns.join(waiter, blocks, deadline, lane)
     this.setAlarm()
     return () => {
       if (this.turns.leave(entry)) this.serveSoon()
@@ -154,7 +168,7 @@ export class WaitingRoom implements Lines {
       ? target.gate === undefined || target.gate.depth === 0 ? null : { maxWaitMs: target.gate.timeoutMs, depth: target.gate.depth }
       : reason === "connection-busy" ? this.tables.rulesFor(target).queue : null
     if (bounds === null || wish.rounds >= mostRounds) return null
-    if (bounds.depth > 0 && this.turns.sizeOf(block.line) >= bounds.depth) return queueFull(bounds.depth)
+    if (bounds.depth > 0 && this.turns.laneSizeOf(block.line, this.laneOf(wish)) >= bounds.depth) return queueFull(bounds.depth)
     const deadline = wish.since + bounds.maxWaitMs
     return deadline <= now ? null : { target, block, deadline, patienceMs: bounds.maxWaitMs, cooling: null }
   }

@@ -38,7 +38,8 @@ export const waitOrRefuse = <C extends AdmittedCall>(
   const since = waited === undefined ? services.now() : waited.since
   const rounds = waited === undefined ? 0 : waited.rounds
   const blocked = refusal.skipped.flatMap(({ candidate: { target }, unavailable }) => isOurs(unavailable) ? [{ target, unavailable }] : [])
-  const joined = services.turns.join({ blocked, combo: refusal.combo, since, deadline: deadlineOf(since, services.totalMs), rounds }, (turn: TurnOutcome) => {
+  const wish: Wish = { blocked, keyId: call.key?.id ?? null, combo: refusal.combo, since, deadline: deadlineOf(since, services.totalMs), rounds }
+  const joined = services.turns.join(wish, (turn: TurnOutcome) => {
     if (turn instanceof PublicError) call.passage.refuse(turn)
     else again(call, { since, rounds: rounds + 1, last: turn === "late" })
   })
