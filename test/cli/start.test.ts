@@ -1,9 +1,11 @@
+import * as crypto from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { afterAll, describe, expect, it } from "vitest"
 import * as Postgres from "#test/support/postgres.ts"
 import { emptyDirectory, freePort, run, start, takenPort } from "./support/command.ts"
 import { serve } from "./support/dataDir.ts"
+import { cert, key } from "#test/upstream/support/selfSigned.ts"
 import * as OidcProvider from "#test/support/oidcProvider.ts"
 
 const server = await Postgres.findServer()
@@ -107,6 +109,31 @@ describe("a start that fails", () => {
     expect(code).toBe(1)
     for (const text of [files.GATEWAY_TLS_KEY, "GATEWAY_TLS_KEY", "GATEWAY_TLS_CERT", "GATEWAY_TLS_PASSPHRASE"]) expect(stderr).toContain(text)
     expect(stderr).not.toMatch(/\n\s+at /)
+  })
+
+  it("on TLS files that cannot serve names the file that is wrong, and what is wrong with it", async () => {
+    const directory = emptyDirectory()
+    const file = (name: string, text: string): string => {
+      const at = path.join(directory, name)
+      fs.writeFileSync(at, text)
+      return at
+    }
+    const [certFile, keyFile, junk] = [file("cert.pem", cert), file("key.pem", key), file("junk.pem", "junk")]
+    const other = crypto.generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey
+    const otherFile = file("other.pem", other.export({ type: "pkcs8", format: "pem" }).toString())
+    const sealed = file("sealed.pem", other.export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "open" }).toString())
+    for (const [GATEWAY_TLS_CERT, GATEWAY_TLS_KEY, GATEWAY_TLS_PASSPHRASE, why] of [
+      [junk, keyFile, "", `${junk} holds no certificate in PEM form`],
+      [certFile, junk, "", `${junk} holds no private key in PEM form`],
+      [certFile, sealed, "", `${sealed} needs a passphrase`],
+      [certFile, sealed, "wrong", `${sealed} is not opened by the passphrase`],
+      [certFile, otherFile, "", `the key of ${otherFile} is not the one of the certificate in ${certFile}`]
+    ] as const) {
+      const { code, stderr } = await run(["serve", "--port", "0", "--data-dir", emptyDirectory()], { env: { GATEWAY_TLS_CERT, GATEWAY_TLS_KEY, GATEWAY_TLS_PASSPHRASE } })
+      expect(code).toBe(1)
+      expect(stderr).toContain(`with TLS: ${why}.`)
+      expect(stderr).not.toMatch(/\n\s+at /)
+    }
   })
 
   it("on a database that cannot be reached says so without its password", async () => {

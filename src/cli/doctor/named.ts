@@ -1,26 +1,22 @@
 /** Files and directories that variables name: a start stops without them. */
 import * as fs from "node:fs"
 import * as path from "node:path"
-import * as tls from "node:tls"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import { messageOf } from "#actors/thrown.ts"
 import type { Loaded } from "#src/cli/environment.ts"
 import { read } from "#src/features/configFile/read.ts"
 import { configFileOf } from "#src/platform/configuration/configFile.ts"
+import { checkTls } from "#src/platform/server/Listener.ts"
 import { broken, type Finding, ok } from "./Finding.ts"
 
 const certificate = ({ tlsCert, tlsKey, tlsPassphrase }: Loaded): ReadonlyArray<Finding> => {
   if (tlsCert === null || tlsKey === null) return []
   try {
-    tls.createSecureContext({
-      cert: fs.readFileSync(tlsCert),
-      key: fs.readFileSync(tlsKey),
-      ...(tlsPassphrase === null ? {} : { passphrase: Redacted.value(tlsPassphrase) })
-    })
+    checkTls({ certFile: tlsCert, keyFile: tlsKey, ...(tlsPassphrase === null ? {} : { passphrase: Redacted.value(tlsPassphrase) }) })
     return [ok("tls", `${tlsCert} and ${tlsKey} belong together`)]
   } catch (error) {
-    return [broken("tls", `${tlsCert} and ${tlsKey} cannot be used: ${messageOf(error)}`, "Check GATEWAY_TLS_CERT, GATEWAY_TLS_KEY and GATEWAY_TLS_PASSPHRASE.")]
+    return [broken("tls", `${messageOf(error)}`, "Check GATEWAY_TLS_CERT, GATEWAY_TLS_KEY and GATEWAY_TLS_PASSPHRASE.")]
   }
 }
 

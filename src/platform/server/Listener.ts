@@ -1,6 +1,7 @@
 /** Opens the listening socket and says why when it cannot. */
 import * as Effect from "effect/Effect"
 import { ServeError } from "effect/http/HttpServerError"
+import * as Crypto from "node:crypto"
 import { promises as Dns } from "node:dns"
 import * as Fs from "node:fs"
 import * as Net from "node:net"
@@ -68,13 +69,37 @@ export const resolve = (host: string, port: number): Effect.Effect<string, Liste
     catch: (cause) => new ListenError("HostUnknown", host, port, cause)
   })
 
-/** Makes the app; files are read first because the native side reports a bad one only as a failed app. */
+const certificateIn = ({ certFile }: TlsOptions): Crypto.X509Certificate => {
+  const pem = Fs.readFileSync(certFile)
+  try {
+    return new Crypto.X509Certificate(pem)
+  } catch (error) {
+    throw new Error(`${certFile} holds no certificate in PEM form`, { cause: error })
+  }
+}
+
+const keyIn = ({ keyFile, passphrase }: TlsOptions): Crypto.KeyObject => {
+  const pem = Fs.readFileSync(keyFile)
+  try {
+    return Crypto.createPrivateKey({ key: pem, ...(passphrase === undefined ? {} : { passphrase }) })
+  } catch (error) {
+    const why = !pem.includes("ENCRYPTED") ? "holds no private key in PEM form" : passphrase === undefined ? "needs a passphrase" : "is not opened by the passphrase"
+    throw new Error(`${keyFile} ${why}`, { cause: error })
+  }
+}
+
+/** Throws what is wrong with the files, and with which of them: the native side only says that it made no app. */
+export const checkTls = (tls: TlsOptions): void => {
+  const key = keyIn(tls)
+  if (!certificateIn(tls).checkPrivateKey(key)) throw new Error(`the key of ${tls.keyFile} is not the one of the certificate in ${tls.certFile}`)
+}
+
+/** Makes the app; files are checked first because the native side reports a bad one only as a failed app. */
 export const open = (host: string, port: number, tls: TlsOptions | undefined): Effect.Effect<NativeApp, ListenError> =>
   Effect.try({
     try: () => {
       if (tls === undefined) return makeApp(undefined)
-      Fs.accessSync(tls.keyFile, Fs.constants.R_OK)
-      Fs.accessSync(tls.certFile, Fs.constants.R_OK)
+      checkTls(tls)
       return makeApp({
         key_file_name: tls.keyFile,
         cert_file_name: tls.certFile,
