@@ -1,9 +1,11 @@
 /** The shared store over a real Redis: what it answers, and what a caller pays when the server is refused, frozen, flushed or replaced. */
 import * as Fs from "node:fs/promises"
+import * as Net from "node:net"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import { afterEach, describe, expect, it } from "vitest"
@@ -34,10 +36,10 @@ const server = async (options: { readonly password?: string } = {}): Promise<Own
   return redis
 }
 
-const open = async (url: string): Promise<RedisStore["Service"]> => {
+const open = async (url: string, logger: Layer.Layer<never> = Layer.empty): Promise<RedisStore["Service"]> => {
   const scope = Scope.makeUnsafe()
   closers.push(() => Effect.runPromise(Scope.close(scope, Exit.void)))
-  const context = await Effect.runPromise(Layer.buildWithScope(IoRedisStore.layer({ url: Redacted.make(url), prefix: "t:" }), scope))
+  const context = await Effect.runPromise(Layer.buildWithScope(Layer.provide(IoRedisStore.layer({ url: Redacted.make(url), prefix: "t:" }), logger), scope))
   return Context.get(context, RedisStore)
 }
 
@@ -230,6 +232,24 @@ describe.skipIf(!canStartRedis())("the shared store on Redis", () => {
     const until = performance.now() + 120
     while (performance.now() < until);
     expect(await reply).toMatchObject({ _tag: "Success" })
+  })
+
+  it("says what a server wants that lets nobody in, and that another program listens there", async () => {
+    const guarded = await server({ password: "right" })
+    const other = Net.createServer((socket) => socket.once("data", () => socket.destroy()))
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve))
+    closers.push(() => new Promise((resolve) => other.close(resolve)))
+    for (const [url, why] of [
+      [guarded.url.replace("right", "wrong"), "the server refuses the user or password of REDIS_URL: WRONGPASS"],
+      [guarded.url.replace(":right@", ""), "the server wants a password, and REDIS_URL has none: NOAUTH"],
+      [`redis://127.0.0.1:${(other.address() as Net.AddressInfo).port}`, "the server closed the connection; is it a Redis?"]
+    ] as const) {
+      const lines: Array<string> = []
+      const heard = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+      const store = await open(url, heard)
+      expect(lines).toEqual([`Redis cannot be used (${why}); the gateway starts without it and keeps trying. Check REDIS_URL and the server.`])
+      expect((await failureOf(store)).message).toContain(why)
+    }
   })
 
   it("never shows the password, neither in a refusal nor in an unreachable server's error", async () => {

@@ -201,7 +201,10 @@ export const make = Effect.fnUntraced(function*(options: Options) {
 
   redis.on("ready", answered)
   yield* Effect.all([waitFor(redis, FIRST_CONNECT_MS), waitFor(heard.redis, FIRST_CONNECT_MS)], { concurrency: 2, discard: true })
-  if (redis.status !== "ready") log("warn", "Redis cannot be reached; the gateway starts without it and keeps trying", { lastError })
+  if (redis.status !== "ready") {
+    const why = lastError === "" ? `no answer within ${FIRST_CONNECT_MS} ms` : lastError
+    log("warn", `Redis cannot be used (${why}); the gateway starts without it and keeps trying. ${check}`, { lastError })
+  }
 
   return RedisStore.of({
     prefix,
