@@ -5,6 +5,7 @@ import { MESSAGES_PER_SECOND } from "#src/features/live/LiveSocket.ts"
 import { LiveWatch } from "#src/inference/ports/LiveWatch.ts"
 import * as Context from "effect/Context"
 import { type Combos, combosOf } from "#test/support/combos.ts"
+import { inProcess } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"
 import { connect, type Frame, refused, type SocketClient } from "#test/support/webSocket.ts"
@@ -190,5 +191,14 @@ describe("who may listen to live events", () => {
     expect(await endOf({}, url)).toEqual({ code: 4001, reason: "UNAUTHORIZED" })
     expect((await Http.send(url, { path: "/v1/models" })).status).toBe(404)
     expect((await refused(url, path, { headers: { host: "evil.example" } })).status).toBe(421)
+  })
+
+  it("is told in the log when the second port is taken, with the variable that moves it", async () => {
+    const second = await inProcess({ environment: { LIVE_WS_PORT: String(livePort) } })
+    try {
+      expect(second.output()).toContain(`Live events are on the port of the API only: port ${livePort} of 127.0.0.1 is in use. Set LIVE_WS_PORT to a free port, or to 0 for none.`)
+    } finally {
+      await second.close()
+    }
   })
 })
