@@ -26,13 +26,36 @@ const sortedBy = (record: Fields): string => textAt(record, "prefix") || textAt(
 const different = (record: Fields, defaults: Fields): Fields =>
   Object.fromEntries(Object.entries(defaults).flatMap(([field, usual]) => same(record[field], usual) || record[field] === undefined ? [] : [[field, record[field]]]))
 
+/** The variable of the environment that a connection was made from. */
+const ownVariable = (connection: Fields): string | null => {
+  const data = connection["providerSpecificData"]
+  const name = isObject(data) ? data[environmentVariable] : undefined
+  return typeof name === "string" ? name : null
+}
+
 /** Names of variables, each once. */
 class Variables {
   readonly all: Array<{ readonly name: string; readonly path: string }> = []
+  /** Names that stand for one secret already, whichever entry comes first. */
+  readonly #kept: ReadonlySet<string>
+
+  constructor(kept: ReadonlyArray<string>) {
+    this.#kept = new Set(kept)
+  }
+
   for(...path: ReadonlyArray<string>): string {
     const wanted = path.join("_").toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_").replace(/^(?=\d)/, "_")
     let name = wanted
-    for (let more = 2; this.all.some((one) => one.name === name); more++) name = `${wanted}_${more}`
+    for (let more = 2; this.#kept.has(name) || this.all.some((one) => one.name === name); more++) name = `${wanted}_${more}`
+    return this.#told(name, path)
+  }
+
+  /** One of the names that are kept. */
+  kept(name: string, ...path: ReadonlyArray<string>): string {
+    return this.all.some((one) => one.name === name) ? `\${${name}}` : this.#told(name, path)
+  }
+
+  #told(name: string, path: ReadonlyArray<string>): string {
     this.all.push({ name, path: path.join(".") })
     return `\${${name}}`
   }
@@ -101,10 +124,10 @@ const connection: Entry = (entries, record, { connections, leftOut, prefixes, va
   connections.set(textAt(record, "id"), entry)
   const given = isObject(record["providerSpecificData"]) ? record["providerSpecificData"] : {}
   const data = Object.fromEntries(Object.entries(given).filter(([member]) => !ownData.has(member) && !(prefix !== undefined && member === "baseUrl")))
-  const variable = given[environmentVariable]
+  const variable = ownVariable(record)
   entries[entry] = {
     provider, ...(entry === name ? {} : { name }),
-    ...(record["hasApiKey"] !== true ? {} : { apiKey: typeof variable === "string" ? `\${${variable}}` : variables.for(entry, "api_key") }),
+    ...(record["hasApiKey"] !== true ? {} : { apiKey: variable === null ? variables.for(entry, "api_key") : variables.kept(variable, entry, "api_key") }),
     ...escaped(different(record, Kinds.connectionDefaults)) as Fields,
     ...(Object.keys(data).length === 0 ? {} : { providerSpecificData: escaped(data) })
   }
@@ -166,7 +189,8 @@ const entryOf = { flags: flag, nodes: node, providers: connection, combos: combo
 
 /** The file's content, section by section; pure. */
 export const contentOf = (records: Records): Pick<Exported, "variables" | "leftOut"> & { readonly content: Fields } => {
-  const making: Making = { variables: new Variables(), leftOut: [], prefixes: new Map(), connections: new Map() }
+  const kept = (records.get(sections.providers) ?? []).flatMap((record) => isObject(record) ? ownVariable(record) ?? [] : [])
+  const making: Making = { variables: new Variables(kept), leftOut: [], prefixes: new Map(), connections: new Map() }
   const content: Record<string, Entries> = {}
   for (const section of Object.keys(entryOf) as ReadonlyArray<keyof typeof entryOf>) {
     const entries: Entries = {}

@@ -298,4 +298,20 @@ webhooks:
       await other.close()
     }
   }, 180_000)
+
+  it("names a variable of the environment among those to set, and gives no other secret its name", async () => {
+    const own = await inProcess({ environment: { GROQ_API_KEY: "gsk-of-the-environment" } })
+    try {
+      await own.operator.createConnection({ provider: "groq", name: "a groq", apiKey: "gsk-of-an-operator" })
+      await own.operator.createConnection({ provider: "groq", name: "groq", apiKey: "gsk-of-another-operator" })
+      const { variables, yaml } = await own.operator.call<Exported>("GET", "/api/config-file/export")
+      const paths = new Map(variables.map(({ name, path }) => [name, path]))
+      expect(variables.length).toBe(paths.size)
+      expect([paths.get("A_GROQ_API_KEY"), paths.get("GROQ_API_KEY_2")]).toEqual(["a groq.api_key", "groq.api_key"])
+      expect(paths.has("GROQ_API_KEY")).toBe(true)
+      for (const name of paths.keys()) expect(yaml.split(`apiKey: \${${name}}`).length).toBe(2)
+    } finally {
+      await own.close()
+    }
+  })
 })
