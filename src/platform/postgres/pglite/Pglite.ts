@@ -224,7 +224,7 @@ export const begin = Effect.fnUntraced(function*(options: Options) {
     catch: (error) =>
       new PgliteError({
         reason: "start-failed",
-        message: `The embedded Postgres in ${directory} did not start: ${messageOf(error)} Restore the directory, or use a Postgres server (DATABASE_URL).`
+        message: `The embedded Postgres in ${directory} did not start: ${messageOf(error)}. Restore the directory, or use a Postgres server (DATABASE_URL).`
       })
   })
 
