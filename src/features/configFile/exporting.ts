@@ -1,8 +1,11 @@
 /** Records of the management API as a configuration file: only what differs from its default, and no secret. */
 import type * as Schema from "effect/Schema"
 import type { RecordKind } from "#schemas/FileOwned.ts"
+import { catalogue } from "#schemas/flagCatalogue.ts"
 import { REDACTED } from "#src/management/redact.ts"
 import { listAt, textAt } from "#src/management/inner/Inner.ts"
+import * as Settings from "#src/platform/configuration/Settings.ts"
+import { builtin } from "#src/providers/Registry.ts"
 import { environmentVariable } from "#src/routing/oneShotPlaces.ts"
 import type { Exported } from "./api.ts"
 import * as Kinds from "./kinds.ts"
@@ -26,6 +29,9 @@ const sortedBy = (record: Fields): string => textAt(record, "prefix") || textAt(
 const different = (record: Fields, defaults: Fields): Fields =>
   Object.fromEntries(Object.entries(defaults).flatMap(([field, usual]) => same(record[field], usual) || record[field] === undefined ? [] : [[field, record[field]]]))
 
+/** What a start reads by itself: a secret under such a name would be taken for a setting, or for the key of a vendor. */
+const readAtStart: ReadonlyArray<string> = [...Settings.names, ...catalogue.map(({ key }) => key), ...builtin.all.flatMap(({ env }) => env)]
+
 /** The variable of the environment that a connection was made from. */
 const ownVariable = (connection: Fields): string | null => {
   const data = connection["providerSpecificData"]
@@ -36,11 +42,11 @@ const ownVariable = (connection: Fields): string | null => {
 /** Names of variables, each once. */
 class Variables {
   readonly all: Array<{ readonly name: string; readonly path: string }> = []
-  /** Names that stand for one secret already, whichever entry comes first. */
+  /** Names that no other secret gets, whichever entry comes first. */
   readonly #kept: ReadonlySet<string>
 
-  constructor(kept: ReadonlyArray<string>) {
-    this.#kept = new Set(kept)
+  constructor(ofConnections: ReadonlyArray<string>) {
+    this.#kept = new Set([...readAtStart, ...ofConnections])
   }
 
   for(...path: ReadonlyArray<string>): string {

@@ -304,12 +304,16 @@ webhooks:
     try {
       await own.operator.createConnection({ provider: "groq", name: "a groq", apiKey: "gsk-of-an-operator" })
       await own.operator.createConnection({ provider: "groq", name: "groq", apiKey: "gsk-of-another-operator" })
+      await own.operator.createConnection({ provider: "groq", name: "mistral", apiKey: "gsk-of-a-third-operator" })
+      await own.operator.call("POST", "/api/keys", { name: "require api" })
       const { variables, yaml } = await own.operator.call<Exported>("GET", "/api/config-file/export")
       const paths = new Map(variables.map(({ name, path }) => [name, path]))
       expect(variables.length).toBe(paths.size)
       expect([paths.get("A_GROQ_API_KEY"), paths.get("GROQ_API_KEY_2")]).toEqual(["a groq.api_key", "groq.api_key"])
       expect(paths.has("GROQ_API_KEY")).toBe(true)
-      for (const name of paths.keys()) expect(yaml.split(`apiKey: \${${name}}`).length).toBe(2)
+      for (const name of paths.keys()) expect(yaml.split(`: \${${name}}`).length).toBe(2)
+      // A start with these variables would make a connection to a vendor, or read a flag.
+      expect([paths.get("MISTRAL_API_KEY_2"), paths.get("REQUIRE_API_KEY_2")]).toEqual(["mistral.api_key", "require api.key"])
     } finally {
       await own.close()
     }
