@@ -1,6 +1,7 @@
 /** A request of the gateway to one of its own inference endpoints in the name of a key: as that key's own request, from admission to the ledger. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import { headerOf } from "#actors/request/ports/Upstream.ts"
 
 export interface OwnQuestion {
   /** Path of the endpoint, such as `/v1/search`. */
@@ -21,6 +22,14 @@ export interface OwnAnswer {
   readonly headers: ReadonlyArray<string>
   /** JSON text; empty when the answer broke off. */
   readonly body: string
+}
+
+const COST = "x-gateway-response-cost"
+
+/** What the calls of the request cost, USD; 0 where the answer does not say it. */
+export const costOf = ({ headers }: OwnAnswer): number => {
+  const cost = Number(headerOf(headers.map((value, i) => i % 2 === 0 ? value.toLowerCase() : value), COST))
+  return Number.isFinite(cost) && cost > 0 ? cost : 0
 }
 
 export class OwnCalls extends Context.Service<OwnCalls, {

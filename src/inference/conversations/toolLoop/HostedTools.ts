@@ -4,10 +4,9 @@
  */
 import * as Effect from "effect/Effect"
 import type { Target } from "#actors/request/ports/Target.ts"
-import { headerOf } from "#actors/request/ports/Upstream.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 import type { ConversationCall } from "#src/inference/lane/stages/Stages.ts"
-import type { OwnCalls } from "#src/inference/ports/OwnCalls.ts"
+import * as OwnCalls from "#src/inference/ports/OwnCalls.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as Interception from "./interception.ts"
 
@@ -26,14 +25,7 @@ export interface HostedTools {
   readonly call: (name: string, args: Body, target: Target) => Effect.Effect<Told>
 }
 
-const COST = "x-gateway-response-cost"
-
 const failed = (message: string): Told => ({ result: { isError: true, content: [{ type: "text", text: message }] }, cost: 0 })
-
-const costIn = (headers: ReadonlyArray<string>): number => {
-  const cost = Number(headerOf(headers.map((value, i) => i % 2 === 0 ? value.toLowerCase() : value), COST))
-  return Number.isFinite(cost) && cost > 0 ? cost : 0
-}
 
 const problemIn = (answer: Body | null, status: number): string => {
   const error = answer?.["error"]
@@ -41,7 +33,7 @@ const problemIn = (answer: Body | null, status: number): string => {
   return message === "" ? `The gateway answered ${status}.` : message
 }
 
-export const make = (ask: OwnCalls["Service"]["ask"], call: ConversationCall, rules: Interception.Rules, functions: Interception.Replaced["functions"]): HostedTools => {
+export const make = (ask: OwnCalls.OwnCalls["Service"]["ask"], call: ConversationCall, rules: Interception.Rules, functions: Interception.Replaced["functions"]): HostedTools => {
   const { key, request, tags } = call
   const used = new Map<string, number>()
   const headers = ["x-request-id", tags.requestId, ...tags.sessionTag === null ? [] : ["x-gateway-session-id", tags.sessionTag]]
@@ -49,10 +41,11 @@ export const make = (ask: OwnCalls["Service"]["ask"], call: ConversationCall, ru
   const asked = (path: string, body: Body | null, tell: (answer: Body) => string): Effect.Effect<Told> => {
     if (body === null) return Effect.succeed(failed("Not called: its argument is missing."))
     const question = { path, body: JSON.stringify(body), keyHash: key === null ? null : key.keyHash, address: request.remoteAddress, headers }
-    return Effect.map(ask(question), ({ body: text, headers: told, status }) => {
+    return Effect.map(ask(question), (said) => {
+      const { body: text, status } = said
       const answer = Json.parseRecord(text)
       if (answer === null || !StatusReason.isOk(status)) return failed(problemIn(answer, status))
-      return { result: { content: [{ type: "text", text: tell(answer) }] }, cost: costIn(told) }
+      return { result: { content: [{ type: "text", text: tell(answer) }] }, cost: OwnCalls.costOf(said) }
     })
   }
 
