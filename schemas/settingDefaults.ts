@@ -10,7 +10,7 @@ export const settingDefaults: Readonly<Record<string, Schema.Json>> = {
   intentSimpleMaxWords: 30, intentExtraCodeKeywords: [], intentExtraReasoningKeywords: [], intentExtraSimpleKeywords: [],
   autoRoutingEnabled: true, autoRoutingDefaultVariant: "lkgp", lkgpEnabled: true, proxyEnabled: true, perKeyProxyEnabled: false, enableSocks5Proxy: false,
   localOnlyManageScopeBypassEnabled: true, localOnlyManageScopeBypassPrefixes: ["/api/mcp/"], customSystemPromptEnabled: false,
-  customSystemPrompt: "", allowGuardrailOptOut: true, debugMode: false, logToolSources: false, customAgents: [], oidcEnabled: false,
+  customSystemPrompt: "", allowGuardrailOptOut: true, visionBridgeEnabled: false, visionBridgeTimeout: 0, visionBridgeMaxImages: 0, debugMode: false, logToolSources: false, customAgents: [], oidcEnabled: false,
   callLogBodies: false, callLogBodyShare: 1, callLogBodyMaxKb: 64, callLogBodyTotalMb: 256, callLogBodyHours: 24,
   oidcAllowedSubjects: [], modelsDevSyncEnabled: false
 }

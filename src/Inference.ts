@@ -4,6 +4,7 @@ import * as Layer from "effect/Layer"
 import * as BodiesStage from "#src/features/bodies/stage.ts"
 import * as Repeats from "#src/features/cache/Repeats.ts"
 import * as Scoreboard from "#src/features/evals/Scoreboard.ts"
+import * as PicturesStage from "#src/features/guardrails/pictures/stage.ts"
 import * as GuardrailsStage from "#src/features/guardrails/stage.ts"
 import * as SessionLeases from "#src/features/leases/SessionLeases.ts"
 import * as LeasesStage from "#src/features/leases/stage.ts"
@@ -46,9 +47,9 @@ import * as OneShots from "#src/oneShots.ts"
 import * as PageReader from "#src/platform/pages/PageReader.ts"
 import type { Values } from "#src/platform/configuration/Settings.ts"
 
-/** In this order: what plugins make of a request is what all behind them see; what was answered before costs nothing, so it neither waits nor counts; what guardrails change, nothing behind them has seen otherwise. */
+/** In this order: what plugins make of a request is what all behind them see; what was answered before costs nothing, so it neither waits nor counts; pictures become texts before guardrails read them; what these change, nothing behind them has seen otherwise. */
 const stages = Effect.all([
-  OwnStage.stage, LeasesStage.stage, PluginsStage.requests, ToolPolicyStage.stage, TaskRoutingStage.stage, GuardrailsStage.requests, ResponsesStage.stage, ResponsesStage.compaction, PluginsStage.answers, MemoryStage.stage, Repeats.idempotency, Repeats.caching, Searches.stage, LimitsStage.stage, Waits.stage, BodiesStage.stage, GuardrailsStage.answers, Effect.succeed(LeasesStage.fence)
+  OwnStage.stage, LeasesStage.stage, PluginsStage.requests, ToolPolicyStage.stage, TaskRoutingStage.stage, PicturesStage.stage, GuardrailsStage.requests, ResponsesStage.stage, ResponsesStage.compaction, PluginsStage.answers, MemoryStage.stage, Repeats.idempotency, Repeats.caching, Searches.stage, LimitsStage.stage, Waits.stage, BodiesStage.stage, GuardrailsStage.answers, Effect.succeed(LeasesStage.fence)
 ])
 
 const routes = ({ metricsAccess }: Values) => Effect.all([
@@ -58,8 +59,8 @@ const routes = ({ metricsAccess }: Values) => Effect.all([
 export const layer = (settings: Values) =>
   Layer.mergeAll(Endpoint.layer(routes(settings)), ConversationTargetTests.layer, ConversationEvalCalls.layer, FramedAgentCalls.layer, Reports.viewsLayer, Live.callsLayer, Live.watchLayer, Repeats.viewLayer).pipe(
     Layer.provideMerge(Layer.mergeAll(ConversationServices.layer, PageReader.layer)),
-    Layer.provideMerge(FramedOwnCalls.layer),
     Layer.provideMerge(Inference.layer(stages)),
+    Layer.provideMerge(FramedOwnCalls.layer),
     Layer.provideMerge(Layer.mergeAll(Repeats.layer, Searches.layer(settings.searchCacheTtlMs), Requests.layer, Reports.layer, Admission.layer)),
     Layer.provideMerge(Layer.mergeAll(CurrentRouter.layer, Live.layer)),
     Layer.provideMerge(Scoreboard.layer),

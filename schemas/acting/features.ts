@@ -19,7 +19,7 @@ export const features = {
   interception: feature("Proxies of hosted tools", "Pages leave by what calls of the provider that reads them leave by; a rule names no proxy of its own."),
   logging: feature("Bodies and tool sources in logs", "Bodies of requests are never in the log; the setting callLogBodies keeps them beside their calls."),
   mediaBridges: feature(
-    "Bridges between kinds of media", "No model describes a picture, a sound or a video for a model that cannot take it. CAPABILITY_FILTER_ENABLED refuses pictures for such models.", "/api/modality-bridge"
+    "Further bridges between kinds of media", "Pictures are described for models that cannot take them (visionBridgeEnabled). Sounds and videos are not.", "/api/modality-bridge"
   ),
   memory: feature("Other stores of memory", "The vectors of entries are in the gateway's own database."),
   pluginExtras: feature("Permissions, pages and further hooks of plugins", "The sandbox of a plugin has no network, files, variables and programs. Its hooks do not see streams, and it brings no skills, pages or widgets."),

@@ -1,7 +1,7 @@
 /** The names of the guardrails, as operators and clients write them. */
 import * as Schema from "effect/Schema"
 
-export const GuardrailName = Schema.Literals(["pii-masker", "prompt-injection", "credential-masker"])
+export const GuardrailName = Schema.Literals(["vision-bridge", "pii-masker", "prompt-injection", "credential-masker"])
 export type GuardrailName = typeof GuardrailName.Type
 
 export const isGuardrail = Schema.is(GuardrailName)

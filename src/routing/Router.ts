@@ -15,7 +15,7 @@ import { automaticCombos, isAutomatic } from "#src/routing/auto/combo.ts"
 import { type AutoHeaders, withHeaders } from "#src/routing/auto/headers.ts"
 import { emptiedByBudget } from "#src/routing/auto/budget.ts"
 import * as Meanings from "#src/routing/models/meanings.ts"
-import type { Candidate, Moment, Order, Skipped } from "#src/routing/models/candidate.ts"
+import type { Candidate, Capability, Moment, Order, Skipped } from "#src/routing/models/candidate.ts"
 import { Accounts } from "#src/routing/combos/Accounts.ts"
 import { arrange, type ComboPlacement, type OrderOf } from "#src/routing/combos/arrange.ts"
 import { type CompleteConfig, makeConfigs } from "#src/routing/combos/config.ts"
@@ -105,6 +105,8 @@ export interface Router {
   readonly admits: (key: ApiKey, id: string) => boolean
   /** Asked before every wire call of a request for `model` that `route` serves. */
   readonly guardOf: (key: ApiKey | null, model: string, route: Pick<Route, "combo" | "meant">) => TargetGuard
+  /** Is the target's model known to lack this? */
+  readonly lacks: (target: Target, capability: Capability) => boolean
   readonly planner: Planner
 }
 
@@ -129,6 +131,7 @@ export const makeRouter = (options: RouterOptions): Router => {
   const factsOf = factsFrom(registry, snapshot.customModels)
   const tooLong = ContextWindow.refusals(factsOf)
   const momentOf = Capabilities.moments(options, options.isOn?.("CAPABILITY_FILTER_ENABLED") === true ? Capabilities.checks(registry, snapshot.customModels) : null)
+  let capabilitiesOf: ReturnType<typeof Capabilities.factsFrom> | null = null
   const gated = gatedBy(configOf)
   const leaving = leavingBy(snapshot.egress)
   const prefixes = new Map(snapshot.nodes.map((node) => [node.id, node.prefix]))
@@ -316,6 +319,7 @@ export const makeRouter = (options: RouterOptions): Router => {
       const found = identified(question)
       return found instanceof PublicError ? instead(found, question, (model) => identified({ ...question, model }))?.answer ?? automatic.told(question.model, found) : found
     },
+    lacks: (target, capability) => (capabilitiesOf ??= Capabilities.factsFrom(registry, snapshot.customModels))(target)[capability] === false,
     guardOf: (key, model, { combo, meant }) => {
       const rights = rightsOf(key)
       if (rights === null) return mayAll

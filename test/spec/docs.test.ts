@@ -118,9 +118,9 @@ const sourcesBelow = (folder: string): ReadonlyArray<string> =>
 const sources = ["actors", "schemas", "src"].flatMap(sourcesBelow).join("\n")
 const all = (text: string, pattern: RegExp): ReadonlyArray<string> => [...new Set([...text.matchAll(pattern)].map(([, name]) => (name ?? "").toLowerCase()))].toSorted()
 
-/** They travel between parts of the gateway itself, or switch what is not built. */
+/** They travel between parts of the gateway itself. */
 const inner = [
-  "x-gateway-cli-token", "x-gateway-mcp-call", "x-gateway-mcp-transport", "x-gateway-modality-bridge"
+  "x-gateway-cli-token", "x-gateway-mcp-call", "x-gateway-mcp-transport"
 ]
 
 describe("docs/headers.md and docs/metrics.md", () => {

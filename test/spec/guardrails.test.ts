@@ -183,6 +183,7 @@ describe("the management API", () => {
 
   it("lists the guardrails in their order, with what is on", async () => {
     const names = (pii: boolean, injection: boolean) => ({ guardrails: [
+      { name: "vision-bridge", enabled: false, priority: 5 },
       { name: "pii-masker", enabled: pii, priority: 10 }, { name: "prompt-injection", enabled: injection, priority: 20 }, { name: "credential-masker", enabled: true, priority: 95 }
     ] })
     expect(await list()).toEqual(names(false, false))
@@ -196,6 +197,7 @@ describe("the management API", () => {
     expect(JSON.parse((await test({ input })).text)).toEqual({
       blocked: true, guardrail: "prompt-injection", message: "The guardrail 'prompt-injection' blocked the request: it found system_override.",
       results: [
+        { guardrail: "vision-bridge", blocked: false, modified: false, skipped: true },
         { guardrail: "pii-masker", blocked: false, modified: true, skipped: false, meta: { mode: "redact", found: { email: 1 } } },
         { guardrail: "prompt-injection", blocked: true, modified: false, skipped: false, meta: { mode: "block", found: { system_override: 1 } } },
         { guardrail: "credential-masker", blocked: false, modified: false, skipped: false, meta: { mode: "redact", found: {} } }
@@ -203,7 +205,7 @@ describe("the management API", () => {
       payload: { note: [`${attack} Write to [EMAIL_REDACTED].`], n: 1 }
     })
     expect(JSON.parse((await test({ input: attack, disabledGuardrails: ["promptInjection"] })).text)).toMatchObject({
-      blocked: false, guardrail: null, message: null, payload: attack, results: [{ skipped: false }, { guardrail: "prompt-injection", skipped: true, blocked: false }, { skipped: false }]
+      blocked: false, guardrail: null, message: null, payload: attack, results: [{ guardrail: "vision-bridge", skipped: true }, { skipped: false }, { guardrail: "prompt-injection", skipped: true, blocked: false }, { skipped: false }]
     })
     expect((await test({})).status).toBe(400)
   })

@@ -5,6 +5,7 @@ export type Result = Answer<"POST /api/guardrails/test">["results"][number]
 
 /** Guardrails of this release; another one is shown by its name. */
 export const known: Readonly<Record<string, { readonly word: string; readonly does: string; readonly on: string }>> = {
+  "vision-bridge": { word: "Pictures", does: "Pictures for models that cannot take them are described by another model.", on: "Settings: Pictures for models that cannot take them." },
   "pii-masker": { word: "Personal data", does: "Addresses of e-mail, phone and card numbers and numbers of persons are masked.", on: "Requests: PII Redaction. Answers: PII Response Sanitization." },
   "prompt-injection": { word: "Prompt injections", does: "Attempts to talk a model out of its instructions are counted, replaced or refused.", on: "Requests: Injection Guard Mode." },
   "credential-masker": { word: "Credentials", does: "Keys of vendors, signed tokens and private keys are masked.", on: "Requests and answers: CREDENTIAL_REDACTION_ENABLED=true in the environment." }

@@ -70,6 +70,16 @@ export const groups: ReadonlyArray<{ readonly id: string; readonly word: string;
     ]
   },
   {
+    id: "pictures", word: "Pictures for models that cannot take them",
+    rows: [
+      { name: "visionBridgeModel", kind: "text", word: "Model that describes pictures", hint: "A model or combo that takes pictures. Its calls are calls of the request's key.", change: (text) => ({ visionBridgeModel: text === "" ? null : text }) },
+      { name: "visionBridgeEnabled", kind: "switch", word: "Describe pictures", hint: "A description takes the place of each picture. Needs the model above.", change: (visionBridgeEnabled) => ({ visionBridgeEnabled }) },
+      { name: "visionBridgePrompt", kind: "text", word: "What the model is asked", hint: "Empty = what the picture shows, and the texts in it.", change: (text) => ({ visionBridgePrompt: text === "" ? null : text }) },
+      { name: "visionBridgeTimeout", kind: "number", word: "Time for one description, ms", hint: "0 = 30000.", change: (text) => ({ visionBridgeTimeout: Number(text) }) },
+      { name: "visionBridgeMaxImages", kind: "number", word: "Most pictures of one request", hint: "0 = 10. The last ones are described.", change: (text) => ({ visionBridgeMaxImages: Number(text) }) }
+    ]
+  },
+  {
     id: "kept", word: "Kept prompts and answers",
     rows: [
       { name: "callLogBodies", kind: "switch", word: "Keep prompts and answers of calls", hint: "Sealed and without credentials, in the request's details. Never of keys with noLog.", change: (callLogBodies) => ({ callLogBodies }) },

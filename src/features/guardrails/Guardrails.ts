@@ -7,6 +7,7 @@ import { Flags } from "#actors/ports/Flags.ts"
 import type { Values } from "#src/platform/configuration/Settings.ts"
 import type { Severity } from "./detection/injection.ts"
 import * as OptOut from "./OptOut.ts"
+import { type Bridge, bridgeOf } from "./pictures/bridge.ts"
 import * as Rules from "./rules.ts"
 
 export interface Options {
@@ -21,6 +22,10 @@ export class Guardrails extends Context.Service<Guardrails, {
   readonly rules: () => Rules.Rules
   /** The rules for one request. */
   readonly rulesFor: (request: OptOut.Request) => Rules.Rules
+  /** How pictures are described for models that cannot take them; null = they are not. */
+  readonly bridge: () => Bridge | null
+  /** The same for one request. */
+  readonly bridgeFor: (request: OptOut.Request) => Bridge | null
 }>()("gateway/features/guardrails/Guardrails") {}
 
 const modeIn = (value: string): Rules.Mode => value === "warn" || value === "block" || value === "redact" ? value : "off"
@@ -48,14 +53,20 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const flags = yield* Flags
   // Made anew by the first request of a configuration: flags hear of a change at the same time.
   let rules: Rules.Rules | null = null
+  let bridge: Bridge | null | undefined
   const unsubscribe = configuration.onChange(() => {
     rules = null
+    bridge = undefined
   })
   yield* Effect.addFinalizer(() => Effect.sync(unsubscribe))
   const current = (): Rules.Rules => rules ??= rulesOf(flags, options)
+  const currentBridge = (): Bridge | null => bridge === undefined ? bridge = bridgeOf(configuration.current().settings) : bridge
+  const leftOut = (request: OptOut.Request) => OptOut.of(request, configuration.current().settings.get("allowGuardrailOptOut") !== false)
   return Guardrails.of({
     rules: current,
-    rulesFor: (request) => Rules.without(current(), OptOut.of(request, configuration.current().settings.get("allowGuardrailOptOut") !== false))
+    rulesFor: (request) => Rules.without(current(), leftOut(request)),
+    bridge: currentBridge,
+    bridgeFor: (request) => leftOut(request).includes(Rules.visionBridge.name) ? null : currentBridge()
   })
 })
 

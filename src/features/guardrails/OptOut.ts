@@ -2,7 +2,6 @@
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as GuardrailName from "#schemas/api/GuardrailName.ts"
 import * as Json from "#src/wire/json/json.ts"
-import type { Name } from "./rules.ts"
 
 /** What a request says of it. */
 export interface Request {
@@ -14,7 +13,7 @@ export interface Request {
 const field = "disabledGuardrails"
 
 /** Names of guardrails in a list, or in a text with commas. */
-export const namesIn = (said: unknown): ReadonlyArray<Name> => {
+export const namesIn = (said: unknown): ReadonlyArray<GuardrailName.GuardrailName> => {
   const names: ReadonlyArray<unknown> = typeof said === "string" ? said.split(",") : Array.isArray(said) ? said : []
   return names.flatMap((name) => {
     const known = typeof name === "string" ? GuardrailName.normalized(name) : ""
@@ -23,7 +22,7 @@ export const namesIn = (said: unknown): ReadonlyArray<Name> => {
 }
 
 /** `isAllowed`: what the setting allowGuardrailOptOut says; a key can forbid it, too. */
-export const of = ({ key, parsed, request }: Request, isAllowed: boolean): ReadonlyArray<Name> => {
+export const of = ({ key, parsed, request }: Request, isAllowed: boolean): ReadonlyArray<GuardrailName.GuardrailName> => {
   const named = namesIn(key?.policy.disabledGuardrails)
   if (!isAllowed || key?.policy.allowGuardrailOptOut === false) return named
   const metadata = parsed["metadata"]

@@ -13,7 +13,7 @@ export const GuardrailResult = Schema.Struct({
   /** It would refuse the request. */
   blocked: Schema.Boolean,
   modified: Schema.Boolean,
-  /** It is off, or named in disabledGuardrails. */
+  /** It is off, or named in disabledGuardrails, or it would ask a model. */
   skipped: Schema.Boolean,
   error: opt(Schema.String),
   /** `found`: how often each type was found; `mode`: off, warn, block or redact. */

@@ -23,12 +23,15 @@ const resultOf = ({ detections, error, found, mode, modified, name }: Report): G
   ...(mode === "off" ? {} : { meta: { mode, found } })
 })
 
+/** A trial asks no model. */
+const unasked: GuardrailResult = { guardrail: Rules.visionBridge.name, blocked: false, modified: false, skipped: true }
+
 export const layer = HttpApiBuilder.group(Surface.make(GuardrailsGroup), "guardrails", Effect.fn(function*(handlers) {
-  const { rules } = yield* Guardrails
+  const { bridge, rules } = yield* Guardrails
 
   const list = Effect.sync(() => {
     const { answers, requests } = rules()
-    return { guardrails: Rules.guardrails.map(({ name, priority }) => ({ name, enabled: requests[name] !== "off" || answers[name] !== "off", priority })) }
+    return { guardrails: [{ ...Rules.visionBridge, enabled: bridge() !== null }, ...Rules.guardrails.map(({ name, priority }) => ({ name, enabled: requests[name] !== "off" || answers[name] !== "off", priority }))] }
   })
 
   const test = (input: Schema.Json, disabled: ReadonlyArray<string>) => Effect.sync(() => {
@@ -40,7 +43,7 @@ export const layer = HttpApiBuilder.group(Surface.make(GuardrailsGroup), "guardr
       blocked: refused !== null,
       guardrail: refused === null ? null : refused.name,
       message: refused === null ? null : Refusals.of(refused, "request").message,
-      results: reading.reports.map(resultOf),
+      results: [unasked, ...reading.reports.map(resultOf)],
       payload: edits === null ? input : applied(input, edits) as Schema.Json
     }
   })

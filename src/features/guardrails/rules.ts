@@ -5,7 +5,8 @@ import { type Finding, masked, ordered } from "./detection/findings.ts"
 import * as Injection from "./detection/injection.ts"
 import * as PersonalData from "./detection/personalData.ts"
 
-export type Name = GuardrailName.GuardrailName
+/** Those that read texts. */
+export type Name = Exclude<GuardrailName.GuardrailName, "vision-bridge">
 
 /** Lower numbers run first; each one reads what those before it have left of the text. */
 export const guardrails: ReadonlyArray<{ readonly name: Name; readonly priority: number }> = [
@@ -14,6 +15,8 @@ export const guardrails: ReadonlyArray<{ readonly name: Name; readonly priority:
   { name: "credential-masker", priority: 95 }
 ]
 
+/** Pictures become texts before any guardrail reads them. */
+export const visionBridge = { name: "vision-bridge", priority: 5 } as const satisfies { readonly name: GuardrailName.GuardrailName; readonly priority: number }
 
 /** What a guardrail does with what it finds; `warn` counts and logs it. */
 export type Mode = "off" | "warn" | "block" | "redact"
@@ -30,9 +33,10 @@ const allOff: Readonly<Record<Name, Mode>> = { "pii-masker": "off", "prompt-inje
 export const none: Rules = { requests: allOff, answers: allOff, threshold: "high" }
 
 /** Without those that are named. */
-export const without = (rules: Rules, names: ReadonlyArray<Name>): Rules => {
-  if (names.length === 0) return rules
-  const off = Object.fromEntries(names.map((name) => [name, "off" as const]))
+export const without = (rules: Rules, names: ReadonlyArray<GuardrailName.GuardrailName>): Rules => {
+  const read = names.filter((name) => name !== visionBridge.name)
+  if (read.length === 0) return rules
+  const off = Object.fromEntries(read.map((name) => [name, "off" as const]))
   return { ...rules, requests: { ...rules.requests, ...off }, answers: { ...rules.answers, ...off } }
 }
 

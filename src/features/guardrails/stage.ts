@@ -15,16 +15,10 @@ import * as Notes from "./Notes.ts"
 import { refusing, type Report } from "./Reading.ts"
 import * as Refusals from "./refusals.ts"
 import { failed, scan } from "./requests/scan.ts"
-import type { RewrittenBody, ScannedBody } from "./requests/scanJob.ts"
+import * as RewrittenBody from "./requests/rewrittenBody.ts"
+import type { ScannedBody } from "./requests/scanJob.ts"
 import { scanning } from "./requests/scanJobs.ts"
 import * as Rules from "./rules.ts"
-
-/** What came of a body; its members that only a large one has are absent for others. */
-interface Changed {
-  readonly body: Buffer
-  readonly parsed: Record<string, unknown>
-  readonly large?: Large
-}
 
 const isConversation = (call: AdmittedCall): call is ConversationCall => call.codec !== null
 
@@ -34,7 +28,7 @@ export const requests = Effect.gen(function*() {
   const { fork } = yield* Forks
   const note = yield* Notes.make(fork)
 
-  const conclude = (call: AdmittedCall, reports: ReadonlyArray<Report>, changed: Changed | null, next: (call: AdmittedCall) => void): void => {
+  const conclude = (call: AdmittedCall, reports: ReadonlyArray<Report>, changed: RewrittenBody.Changed | null, next: (call: AdmittedCall) => void): void => {
     note(reports, "request", call.tags.requestId)
     const refused = refusing(reports)
     if (refused !== null) call.passage.refuse(Refusals.of(refused, "request"))
@@ -49,7 +43,7 @@ export const requests = Effect.gen(function*() {
     Stages.wait(call, fork, read, "its texts were read by guardrails", (said) => {
       // What was lost with its thread is what could not be read for another reason, too.
       if (said instanceof PublicError) conclude(call, failed(of, said.message).reports, null, next)
-      else conclude(call, said.reports, said.changed === null ? null : rewritten(said.changed, large, id), next)
+      else conclude(call, said.reports, said.changed === null ? null : RewrittenBody.inPlaceOf(large, said.changed, id), next)
     })
   }
 
@@ -85,10 +79,4 @@ export const answers = Effect.gen(function*() {
       else next({ ...call, client: new GuardedClient({ client, codec, modes, bodies, note, requestId }) })
     }
   } satisfies Stage
-})
-
-const rewritten = ({ bytes, digest, identity, outline }: RewrittenBody, large: Large, id: number): Changed => ({
-  body: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-  parsed: { ...outline, ...large.grown },
-  large: { ...large, id, digest, identity: large.identity === null ? null : identity }
 })

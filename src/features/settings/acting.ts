@@ -46,9 +46,10 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   allowGuardrailOptOut: actsIn("src/features/guardrails/OptOut.ts"),
   ...lack("logging", false, "debugMode", "logToolSources"),
   ...actIn("src/features/bodies/CallBodies.ts", "callLogBodies", "callLogBodyShare", "callLogBodyMaxKb", "callLogBodyTotalMb", "callLogBodyHours"),
-  ...lack("mediaBridges", false, "modalityBridgeEnabled", "visionBridgeEnabled"),
-  ...lack("mediaBridges", null, "visionBridgeModel", "visionBridgePrompt"),
-  ...lack("mediaBridges", 0, "visionBridgeTimeout", "visionBridgeMaxImages"),
+  modalityBridgeEnabled: lacks("mediaBridges", false),
+  ...actIn(
+    "src/features/guardrails/pictures/bridge.ts", "visionBridgeEnabled", "visionBridgeModel", "visionBridgePrompt", "visionBridgeTimeout", "visionBridgeMaxImages"
+  ),
   customAgents: actsIn("src/features/cliTools/Agents.ts"),
   ...actIn("src/management/authentication/singleSignOn.ts", "oidcEnabled", "oidcIssuer", "oidcClientId", "oidcAllowedSubjects"),
   oidcClientSecret: actsIn("src/features/oidc/SignOn.ts"),

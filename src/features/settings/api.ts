@@ -98,10 +98,13 @@ export const SettingsInput = Schema.Struct({
   customSystemPrompt: opt(text(0, 50_000)),
   allowGuardrailOptOut: flag,
   modalityBridgeEnabled: flag,
+  /** Pictures are described for models that cannot take them. */
   visionBridgeEnabled: flag,
   visionBridgeModel: nullableText(400),
   visionBridgePrompt: nullableText(4_000),
+  /** ms for one description; 0 = 30000. */
   visionBridgeTimeout: opt(integer(0, 600_000)),
+  /** Pictures of a request that are described; 0 = 10. */
   visionBridgeMaxImages: opt(integer(0, 100)),
   debugMode: flag,
   logToolSources: flag,

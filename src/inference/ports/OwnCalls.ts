@@ -6,10 +6,12 @@ import { headerOf } from "#actors/request/ports/Upstream.ts"
 export interface OwnQuestion {
   /** Path of the endpoint, such as `/v1/search`. */
   readonly path: string
-  /** JSON text. */
-  readonly body: string
+  /** JSON, as text or in UTF-8. */
+  readonly body: string | Uint8Array
   /** What the request asks of the gateway, such as `x-gateway-task`: lower-case names and values in turn; none by default. */
   readonly headers?: ReadonlyArray<string>
+  /** It asks what a picture shows: its own pictures stay as they are. */
+  readonly describes?: boolean
   /** SHA-256 of the key, hexadecimal; null: without a key. */
   readonly keyHash: string | null
   /** The caller's, for the key's rules of addresses. */

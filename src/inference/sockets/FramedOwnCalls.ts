@@ -20,14 +20,14 @@ const nothingPending = (): number => 0
 export const layer = Layer.effect(OwnCalls, Effect.gen(function*() {
   const frontEnd = yield* FrontEnd
   return OwnCalls.of({
-    ask: ({ address, body, headers = [], keyHash, path }) => Effect.callback<OwnAnswer>((resume) => {
+    ask: ({ address, body, describes, headers = [], keyHash, path }) => Effect.callback<OwnAnswer>((resume) => {
       const parts: Array<Buffer> = []
       let [begun, held] = [0, 0]
       let head: ReadonlyArray<string> = []
       const finish = (answer: OwnAnswer): void => resume(Effect.succeed(answer))
       const exchange = new FramedExchange(
-        { method: "POST", path, query: "", headers: ["content-type", "application/json", ...headers], peerAddress: address, remoteAddress: address, actsAs: { keyHash } },
-        Buffer.from(body),
+        { method: "POST", path, query: "", headers: ["content-type", "application/json", ...headers], peerAddress: address, remoteAddress: address, actsAs: describes === true ? { keyHash, describes } : { keyHash } },
+        typeof body === "string" ? Buffer.from(body) : body,
         {
           start: (status, started) => {
             begun = status

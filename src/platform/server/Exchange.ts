@@ -35,6 +35,8 @@ export interface ActsAs {
   readonly keyHash: string | null
   /** This process asks each of these requests once: only another node could repeat it. */
   readonly asksOnce?: boolean
+  /** It asks what a picture shows: nothing else is asked for it. */
+  readonly describes?: boolean
 }
 
 /** What a request of the responses format goes on with, where the gateway put what went before into its body. */

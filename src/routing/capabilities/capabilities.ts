@@ -20,7 +20,7 @@ export type { AskedPrompt }
 type Facts = Readonly<Partial<Record<Capability, boolean>>>
 
 /** The facts of the registry, and those of the operator before them (`supportsVision` of a model of their own). */
-const factsFrom = (registry: Registry, customModels: ReadonlyArray<CustomModel>) => {
+export const factsFrom = (registry: Registry, customModels: ReadonlyArray<CustomModel>) => {
   const seeing = new Map<string, boolean>()
   for (const { modelId, provider, supportsVision } of customModels) if (supportsVision !== null) seeing.set(`${provider}/${modelId}`, supportsVision)
   /** Vendors that say of their models whether they keep to a schema; of others the silence means nothing. */

@@ -19,12 +19,17 @@ export interface Demands extends Media {
 
 export const none: Demands = { vision: false, audio: false, tools: false, structuredOutput: false }
 
-const pictures: ReadonlySet<unknown> = new Set(["image", "image_url", "input_image"])
+/** Types of parts that are pictures. */
+export const pictures: ReadonlySet<unknown> = new Set(["image", "image_url", "input_image"])
 const sounds: ReadonlySet<unknown> = new Set(["audio", "input_audio"])
 /** Members under which formats keep turns and parts; nothing else is walked, so that a schema or a tool's arguments are no media. */
-const below = ["content", "parts", "output"] as const
+export const below = ["content", "parts", "output"] as const
+/** Members of a body that hold its turns. */
+export const turns = ["messages", "input", "contents"] as const
+/** Levels that formats have: turn, part, result of a tool, its part. */
+export const LEVELS = 4
 
-/** The media of all turns. Levels are those that formats have: turn, part, result of a tool, its part. */
+/** The media of all turns. */
 export const mediaOf = (body: Body): Media => {
   const found = { vision: false, audio: false }
   const note = (kind: unknown): void => {
@@ -48,7 +53,7 @@ export const mediaOf = (body: Body): Media => {
     if (Json.isRecord(held)) note(held["mimeType"] ?? held["mime_type"])
     if (levels > 0) for (const name of below) if (value[name] !== undefined) walk(value[name], levels - 1)
   }
-  for (const name of ["messages", "input", "contents"]) walk(body[name], 4)
+  for (const name of turns) walk(body[name], LEVELS)
   return found
 }
 

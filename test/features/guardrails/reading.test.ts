@@ -58,7 +58,7 @@ describe("the log", () => {
 
 describe("names of guardrails", () => {
   it("are known in any spelling, and others are left out", () => {
-    expect(OptOut.namesIn(["PII Masker", "piiMasker", "pii_masker", " prompt-injection ", "vision-bridge", 7])).toEqual(["pii-masker", "pii-masker", "pii-masker", "prompt-injection"])
+    expect(OptOut.namesIn(["PII Masker", "piiMasker", "pii_masker", " prompt-injection ", "visionBridge", "audio-bridge", 7])).toEqual(["pii-masker", "pii-masker", "pii-masker", "prompt-injection", "vision-bridge"])
     expect(OptOut.namesIn("credentialMasker, PROMPT_INJECTION")).toEqual(["credential-masker", "prompt-injection"])
     expect(OptOut.namesIn({ piiMasker: true })).toEqual([])
   })

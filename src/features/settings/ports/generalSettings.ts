@@ -52,12 +52,21 @@ const lockoutIssues = (snapshot: Snapshot, { modelLockout }: SettingsInput): Rea
   return baseCooldownMs <= maxCooldownMs ? [] : [{ field: "modelLockout.baseCooldownMs", message: `Expected at most maxCooldownMs (${maxCooldownMs})` }]
 }
 
+/** A bridge needs a model that describes. */
+const bridgeIssues = ({ settings: stored }: Snapshot, { visionBridgeEnabled, visionBridgeModel }: SettingsInput): ReadonlyArray<Refusal.FieldIssue> => {
+  if (visionBridgeEnabled === undefined && visionBridgeModel === undefined) return []
+  const model = visionBridgeModel === undefined ? stored.get("visionBridgeModel") : visionBridgeModel
+  const isModel = typeof model === "string" && model.trim() !== ""
+  return isModel || (visionBridgeEnabled ?? stored.get("visionBridgeEnabled")) !== true ? []
+    : [{ field: "visionBridgeModel", message: "Expected the id of a model or combo that takes pictures, because visionBridgeEnabled is on" }]
+}
+
 /** What of a change is refused: names that name nothing, and limits that contradict each other. A name that is gone may stay. */
 export const issuesIn = (snapshot: Snapshot, settings: SettingsInput): ReadonlyArray<Refusal.FieldIssue> => {
   const stored = blockedProviders(snapshot)
   const blocked = (settings.blockedProviders ?? []).flatMap((name, index) =>
     knownProvider(snapshot, name) === null && !stored.has(name) ? [{ field: `blockedProviders.${index}`, message: unknownProvider(name) }] : [])
-  return [...blocked, ...ComboLayers.issuesOf(snapshot, settings), ...lockoutIssues(snapshot, settings)]
+  return [...blocked, ...bridgeIssues(snapshot, settings), ...ComboLayers.issuesOf(snapshot, settings), ...lockoutIssues(snapshot, settings)]
 }
 
 /** As it is stored: providers by id; members of the lockout's rules that are not given stay as they are. */
