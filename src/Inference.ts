@@ -19,6 +19,7 @@ import * as SearchEndpoints from "#src/features/search/searchEndpoints.ts"
 import * as Searches from "#src/features/search/Searches.ts"
 import * as OwnSessions from "#src/features/sessions/ownSessions.ts"
 import * as TaskRoutingStage from "#src/features/taskRouting/stage.ts"
+import * as SourcesStage from "#src/features/toolPolicy/sourcesStage.ts"
 import * as ToolPolicyStage from "#src/features/toolPolicy/stage.ts"
 import * as OwnStage from "#src/features/usage/own/stage.ts"
 import * as ConversationRoutes from "#src/inference/conversations/conversationRoutes.ts"
@@ -49,7 +50,7 @@ import type { Values } from "#src/platform/configuration/Settings.ts"
 
 /** In this order: what plugins make of a request is what all behind them see; what was answered before costs nothing, so it neither waits nor counts; pictures become texts before guardrails read them; what these change, nothing behind them has seen otherwise. */
 const stages = Effect.all([
-  OwnStage.stage, LeasesStage.stage, PluginsStage.requests, ToolPolicyStage.stage, TaskRoutingStage.stage, PicturesStage.stage, GuardrailsStage.requests, ResponsesStage.stage, ResponsesStage.compaction, PluginsStage.answers, MemoryStage.stage, Repeats.idempotency, Repeats.caching, Searches.stage, LimitsStage.stage, Waits.stage, BodiesStage.stage, GuardrailsStage.answers, Effect.succeed(LeasesStage.fence)
+  OwnStage.stage, LeasesStage.stage, PluginsStage.requests, ToolPolicyStage.stage, SourcesStage.stage, TaskRoutingStage.stage, PicturesStage.stage, GuardrailsStage.requests, ResponsesStage.stage, ResponsesStage.compaction, PluginsStage.answers, MemoryStage.stage, Repeats.idempotency, Repeats.caching, Searches.stage, LimitsStage.stage, Waits.stage, BodiesStage.stage, GuardrailsStage.answers, Effect.succeed(LeasesStage.fence)
 ])
 
 const routes = ({ metricsAccess }: Values) => Effect.all([

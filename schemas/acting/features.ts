@@ -17,7 +17,7 @@ export const features = {
   discovery: feature("Rankings and feeds of catalogues", "No public ranking is read, and lists of models are read from provider nodes alone."),
   interfaceModes: feature("Other settings of routing", "The gateway decides by combos, chains, aliases, tasks and automatic routing alone."),
   interception: feature("Proxies of hosted tools", "Pages leave by what calls of the provider that reads them leave by; a rule names no proxy of its own."),
-  logging: feature("Bodies and tool sources in logs", "Bodies of requests are never in the log; the setting callLogBodies keeps them beside their calls."),
+  logging: feature("Bodies in logs", "Bodies of requests are never in the log; the setting callLogBodies keeps them beside their calls."),
   mediaBridges: feature(
     "Further bridges between kinds of media", "Pictures are described for models that cannot take them (visionBridgeEnabled). Sounds and videos are not.", "/api/modality-bridge"
   ),

@@ -1,5 +1,5 @@
 /** Which general settings act. */
-import { actIn, actsIn, lack, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
+import { actIn, actsIn, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
 import * as ActingTable from "#src/management/acting/ActingTable.ts"
 import { comboLayers } from "#src/features/combos/ports/actingConfig.ts"
 import type { SettingsInput } from "./api.ts"
@@ -44,7 +44,8 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   ...actIn("actors/egress/Egress.ts", "proxyEnabled", "perKeyProxyEnabled", "enableSocks5Proxy"),
   ...actIn("src/inference/conversations/words/systemPrompt.ts", "customSystemPromptEnabled", "customSystemPrompt"),
   allowGuardrailOptOut: actsIn("src/features/guardrails/OptOut.ts"),
-  ...lack("logging", false, "debugMode", "logToolSources"),
+  debugMode: lacks("logging", false),
+  logToolSources: actsIn("src/features/toolPolicy/sourcesStage.ts"),
   ...actIn("src/features/bodies/CallBodies.ts", "callLogBodies", "callLogBodyShare", "callLogBodyMaxKb", "callLogBodyTotalMb", "callLogBodyHours"),
   modalityBridgeEnabled: lacks("mediaBridges", false),
   ...actIn(

@@ -107,6 +107,7 @@ export const SettingsInput = Schema.Struct({
   /** Pictures of a request that are described; 0 = 10. */
   visionBridgeMaxImages: opt(integer(0, 100)),
   debugMode: flag,
+  /** The log says which tools each conversation offers, and where they come from. */
   logToolSources: flag,
   /** Bodies of calls are kept, for GET /api/usage/call-logs/{id}/bodies. */
   callLogBodies: flag,

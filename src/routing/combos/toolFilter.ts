@@ -36,7 +36,7 @@ const text = (value: unknown): string | null => typeof value === "string" && val
 const inner = (value: unknown, key: string): unknown => Json.isRecord(value) ? value[key] : undefined
 
 /** Name of a tool or of a choice in any of the formats that wrap it in `type`. */
-const nameOf = (tool: unknown): string =>
+export const nameOf = (tool: unknown): string =>
   text(inner(inner(tool, "function"), "name")) ?? text(inner(inner(tool, "custom"), "name")) ?? text(inner(tool, "name")) ??
     text(inner(tool, "type")) ?? ""
 
