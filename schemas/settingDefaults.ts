@@ -12,5 +12,5 @@ export const settingDefaults: Readonly<Record<string, Schema.Json>> = {
   localOnlyManageScopeBypassEnabled: true, localOnlyManageScopeBypassPrefixes: ["/api/mcp/"], customSystemPromptEnabled: false,
   customSystemPrompt: "", allowGuardrailOptOut: true, visionBridgeEnabled: false, visionBridgeTimeout: 0, visionBridgeMaxImages: 0, debugMode: false, logToolSources: false, customAgents: [], oidcEnabled: false,
   callLogBodies: false, callLogBodyShare: 1, callLogBodyMaxKb: 64, callLogBodyTotalMb: 256, callLogBodyHours: 24,
-  oidcAllowedSubjects: [], modelsDevSyncEnabled: false
+  oidcAllowedSubjects: [], modelsDevSyncEnabled: false, usageTokenBuffer: 0
 }

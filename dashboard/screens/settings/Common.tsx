@@ -66,6 +66,7 @@ export const groups: ReadonlyArray<{ readonly id: string; readonly word: string;
     rows: [
       { name: "maxBodySizeMb", kind: "number", word: "Largest request body, MB", hint: "1 to 512.", change: (text) => ({ maxBodySizeMb: Number(text) }) },
       { name: "idempotencyWindowMs", kind: "number", word: "Equal requests are answered once within, ms", hint: "0 = never.", change: (text) => ({ idempotencyWindowMs: Number(text) }) },
+      { name: "usageTokenBuffer", kind: "number", word: "Tokens added to the usage that clients see", hint: "0 to 50000; agents compact earlier. The records keep the real numbers.", change: (text) => ({ usageTokenBuffer: Number(text) }) },
       { name: "mcpEnabled", kind: "switch", word: "Tools for agents", hint: "The MCP server answers.", change: (mcpEnabled) => ({ mcpEnabled }) },
       { name: "logToolSources", kind: "switch", word: "Log the tools of requests", hint: "Their names, and whether the client, the vendor or an MCP server runs them. Never of keys with noLog.", change: (logToolSources) => ({ logToolSources }) }
     ]

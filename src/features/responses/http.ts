@@ -1,6 +1,7 @@
 /** GET, DELETE, cancel and input items of stored responses, by the key that made them. */
 import * as Effect from "effect/Effect"
 import type { StoreError } from "#actors/ports/StoreError.ts"
+import { Configuration } from "#actors/ports/Configuration.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import * as GatewayHeaders from "#src/inference/lane/gatewayHeaders.ts"
@@ -8,9 +9,12 @@ import * as InferenceCall from "#src/inference/lane/InferenceCall.ts"
 import * as Paths from "#src/inference/lane/paths.ts"
 import * as Endpoint from "#src/inference/lane/services/Endpoint.ts"
 import { Forks } from "#src/inference/lane/services/Forks.ts"
+import * as UsageBuffer from "#src/inference/lane/stages/UsageBuffer.ts"
 import { Inference } from "#src/inference/lane/services/Inference.ts"
 import type { DirectRoute, Exchange } from "#src/platform/server/Exchange.ts"
+import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import * as Json from "#src/wire/json/json.ts"
+import * as ToldUsage from "#src/wire/contextWindow/toldUsage.ts"
 import * as ItemTexts from "#src/wire/responses/itemTexts.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 import * as Paging from "./paging.ts"
@@ -32,6 +36,12 @@ export const routes = Effect.gen(function*() {
   const services = yield* Inference
   const responses = yield* StoredResponses
   const { admission } = services
+  const configuration = yield* Configuration
+  /** As its client is told it. */
+  const told = ({ response }: StoredResponse): string => {
+    const tokens = UsageBuffer.tokensIn(configuration.current().settings)
+    return tokens === 0 ? response : asBuffer(ToldUsage.inAnswer("responses", tokens, Buffer.from(response))).toString("utf8")
+  }
 
   const route = (endpoint: string, answer: (found: StoredResponse, exchange: Exchange) => Answer): DirectRoute => (exchange) => {
     exchange.onAbort(() => undefined)
@@ -55,11 +65,11 @@ export const routes = Effect.gen(function*() {
 
   const [read, remove, cancel, input] = endpoints
   return [
-    { endpoint: read, route: route(one, ({ response }, { query }) => new URLSearchParams(query).get("stream") === "true" ? Effect.fail(notStreamed) : Effect.succeed(response)) },
+    { endpoint: read, route: route(one, (found, { query }) => new URLSearchParams(query).get("stream") === "true" ? Effect.fail(notStreamed) : Effect.succeed(told(found))) },
     { endpoint: remove, route: route(one, ({ id }) => Effect.as(responses.remove(id), JSON.stringify({ id, object: "response", deleted: true }))) },
     {
       endpoint: cancel,
-      route: route(cancelPath, (found) => isInBackground(found) ? Effect.map(responses.cancel(found), ({ response }) => response) : Effect.fail(notBackground))
+      route: route(cancelPath, (found) => isInBackground(found) ? Effect.map(responses.cancel(found), told) : Effect.fail(notBackground))
     },
     { endpoint: input, route: route(inputPath, (found, { query }) => {
       const page = pageOf(found, new URLSearchParams(query))

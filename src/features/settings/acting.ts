@@ -39,7 +39,7 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   stripModelPrefix: actsIn("src/routing/models/askedIds.ts"),
   cliCompatProviders: lacks("vendorClients", []),
   systemTransforms: lacks("systemTransforms", {}),
-  usageTokenBuffer: lacks("interfaceModes", 0),
+  usageTokenBuffer: actsIn("src/inference/lane/stages/UsageBuffer.ts"),
   skillsProvider: actsIn("src/features/skills/SkillMarkets.ts"),
   ...actIn("actors/egress/Egress.ts", "proxyEnabled", "perKeyProxyEnabled", "enableSocks5Proxy"),
   ...actIn("src/inference/conversations/words/systemPrompt.ts", "customSystemPromptEnabled", "customSystemPrompt"),

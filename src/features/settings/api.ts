@@ -87,7 +87,8 @@ export const SettingsInput = Schema.Struct({
   stripModelPrefix: flag,
   cliCompatProviders: words,
   systemTransforms: opt(Document),
-  usageTokenBuffer: opt(integer(0, 1_000_000)),
+  /** Tokens added to the prompt tokens that clients are told of. */
+  usageTokenBuffer: opt(integer(0, 50_000)),
   skillsProvider: opt(Schema.Literals(["skillsmp", "skillssh"])),
   proxyEnabled: flag,
   perKeyProxyEnabled: flag,
