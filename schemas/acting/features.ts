@@ -25,7 +25,6 @@ export const features = {
   pluginExtras: feature("Permissions, pages and further hooks of plugins", "The sandbox of a plugin has no network, files, variables and programs. Its hooks do not see streams, and it brings no skills, pages or widgets."),
   privateModels: feature("Further names of models", "A model has the ids of its provider, its alias and the operator's aliases; no further names are made for clients."),
   proxies: feature("Pools of outbound proxies", "An assignment names one proxy, and addresses behind proxies are not observed."),
-  systemTransforms: feature("Transforms of instructions", "What stands around the instructions is the setting systemPrompt, and payload rules change any other part of a body."),
   trafficInterception: feature("Traffic interception", "No intercepting proxy is started."),
   upkeep: feature("Further upkeep over the API", "Calls are rows of the ledger, as the usage history is, and are never summed up."),
   vendorClients: feature("Behaviour of single vendors and clients", "No traffic is shaped after a vendor's own client, and no free tier is rotated."),

@@ -215,7 +215,7 @@ const targetOf = (options: PlanOptions, resolved: ResolvedModel, connection: Con
   const headers = formats === null || isOneShot(face) ? undefined : ModelFormats.headersOf(formats, face)
   const capabilities = resolved.facts?.capabilities
   const payload = options.payloads === null || isOneShot(face) ? null : options.payloads({
-    model: resolved.model, publicModel: shownModel(snapshot, resolved.id), family: place.family, connectionId: connection?.id ?? null
+    names: [resolved.provider, resolved.row?.alias ?? resolved.node?.prefix ?? resolved.provider], model: resolved.model, publicModel: shownModel(snapshot, resolved.id), family: place.family, connectionId: connection?.id ?? null
   })
   return {
     provider: resolved.provider,
@@ -239,6 +239,7 @@ const targetOf = (options: PlanOptions, resolved: ResolvedModel, connection: Con
     bodyRules: node === null && place.family === resolved.row?.wireFormat ? resolved.row.body ?? null : null,
     compat: isOneShot(face) ? null : ModelFormats.compatOf(formats, face, connection?.providerSpecificData["reasoningControl"]),
     payload: payload === null ? null : payload.edits,
+    transforms: payload === null ? null : payload.transforms,
     learns: payload === null ? null : payload.learns,
     learned: null
   }

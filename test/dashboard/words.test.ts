@@ -125,6 +125,23 @@ describe.skipIf(!canBrowse())("the dashboard's words of conversations", () => {
     expect(await page.getByRole("button", { name: /^Save (?:the prompt|mine)$/ }).isDisabled()).toBe(true)
   })
 
+  it("prompts: transforms of instructions are saved as they are typed, and what they are not is refused", async () => {
+    const page = await come("/prompts")
+    const area = page.getByLabel("Transforms as JSON")
+    await area.fill("{")
+    await page.getByText("Expected a JSON object").waitFor()
+    await area.fill(JSON.stringify({ providers: { "*": { pipeline: [{ kind: "nothing" }] } } }))
+    await page.getByRole("button", { name: "Save the transforms" }).click()
+    await page.getByRole("alert").getByText("The transforms were not changed").waitFor()
+    const transforms = { providers: { "*": { pipeline: [{ kind: "append_system_block", text: "Last rules." }] } } }
+    await area.fill(JSON.stringify(transforms))
+    await page.getByRole("button", { name: "Save the transforms" }).click()
+    await page.getByText("The transforms are changed.").waitFor()
+    expect(await api("GET", "/api/settings")).toMatchObject({ systemTransforms: transforms })
+    await page.getByRole("status", { name: "Notes" }).getByRole("button", { name: "Undo" }).click()
+    await eventually(() => api("GET", "/api/settings"), (now) => JSON.stringify((now as { systemTransforms?: unknown }).systemTransforms) === "{}", "the settings of before")
+  })
+
   it("thinking: a budget for all is saved, one that is too large is refused at its field, and a press takes it back", async () => {
     const page = await come("/prompts")
     await page.getByLabel("How much models think").selectOption({ label: "A number of tokens, for all" })

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest"
 import * as PayloadPlans from "#src/routing/payload/PayloadPlans.ts"
 
-const asked = { model: "gpt-5.4-mini", publicModel: "openai/gpt-5.4-mini", family: "responses", connectionId: "c-1" }
+const asked = { names: ["openai", "oa"], model: "gpt-5.4-mini", publicModel: "openai/gpt-5.4-mini", family: "responses", connectionId: "c-1" }
 const plansOf = (rules: unknown, filters: Readonly<Record<string, unknown>> = {}) => PayloadPlans.make(new Map([["payloadRules", rules]]), new Map(Object.entries(filters)))
 const rule = (params: unknown, name: string, protocol?: string) => ({ models: [{ name, ...protocol === undefined ? {} : { protocol } }], params })
 const filters = (change: object) => ({ block: [], allow: [], models: {}, autoLearn: false, ...change })
@@ -10,7 +10,7 @@ const filters = (change: object) => ({ block: [], allow: [], models: {}, autoLea
 describe("rules of a target", () => {
   it("are none, and nothing is asked, while nothing is configured or what is stored is not allowed", () => {
     expect([PayloadPlans.make(new Map(), new Map()), plansOf({ override: [] }), plansOf({ override: [rule({ model: "m" }, "*")] }), plansOf("text")]).toEqual([null, null, null, null])
-    expect(plansOf({}, { "c-2": filters({ block: ["a"] }), "c-1": { block: ["model"] } })?.(asked)).toEqual({ edits: null, learns: null })
+    expect(plansOf({}, { "c-2": filters({ block: ["a"] }), "c-1": { block: ["model"] } })?.(asked)).toEqual({ edits: null, learns: null, transforms: null })
   })
 
   it.each<readonly [string, string | undefined, boolean]>([
@@ -27,7 +27,16 @@ describe("rules of a target", () => {
         { kind: "default", path: ["a"], text: '"x"' }, { kind: "default", path: ["b"], text: "[1.0]" }, { kind: "default", path: ["e"], text: "2" },
         { kind: "override", path: ["c"], text: "1" }, { kind: "filter", path: ["d"] }, { kind: "filter", path: ["f"] }, { kind: "filter", path: ["h"] }
       ],
-      learns: ["g", "i"]
+      learns: ["g", "i"], transforms: null
     })
+  })
+
+  it("are transforms of every provider before those of its own, by any of its names once", () => {
+    const block = (text: string) => ({ kind: "append_system_block", text })
+    const plans = (providers: unknown) => PayloadPlans.make(new Map([["systemTransforms", { providers }]]), new Map())
+    expect(plans({ oa: { pipeline: [block("own")] }, "*": { pipeline: [block("all")] }, other: { pipeline: [block("other")] } })?.(asked).transforms).toEqual([block("all"), block("own")])
+    expect(plans({ oa: { pipeline: [block("own")] } })?.({ ...asked, names: ["oa", "oa"] }).transforms).toEqual([block("own")])
+    expect(plans({ oa: { enabled: false, pipeline: [block("own")] } })).toBe(null)
+    expect(plans({ oa: { pipeline: [{ kind: "inject_billing_header" }] } })).toBe(null)
   })
 })

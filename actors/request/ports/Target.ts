@@ -6,6 +6,7 @@ import type { BodyRules, Price } from "#schemas/Provider.ts"
 import type { Effort } from "#schemas/wire/conversation.ts"
 import type { TargetFamily } from "#schemas/wire/formats.ts"
 import type { ModelCompat } from "#schemas/words/ModelFormats.ts"
+import type { SystemTransform } from "#schemas/instructions/SystemTransforms.ts"
 
 /** Thinking, as the requested model id states it: off (a no-thinking variant), on, or at a level. */
 export type ThinkingVariant = "off" | "on" | Effort
@@ -69,6 +70,8 @@ export interface Target {
   readonly compat?: ModelCompat | null
   /** What rules of operators change in its bodies, after all else; absent or null: nothing. */
   readonly payload?: ReadonlyArray<PayloadEdit> | null
+  /** What operators change in the instructions that it is given, before those rules; absent or null: nothing. */
+  readonly transforms?: ReadonlyArray<SystemTransform> | null
   /** What its upstream refuses by name is left out of a second call, but these paths; absent or null: nothing is. */
   readonly learns?: ReadonlyArray<string> | null
   /** The path that was left out of this request's call, because its upstream refused it by name; absent or null: none. */

@@ -38,7 +38,7 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   lkgpEnabled: actsIn("src/routing/auto/lastGood.ts"),
   stripModelPrefix: actsIn("src/routing/models/askedIds.ts"),
   cliCompatProviders: lacks("vendorClients", []),
-  systemTransforms: lacks("systemTransforms", {}),
+  systemTransforms: actsIn("src/routing/payload/PayloadPlans.ts"),
   usageTokenBuffer: actsIn("src/inference/lane/stages/UsageBuffer.ts"),
   skillsProvider: actsIn("src/features/skills/SkillMarkets.ts"),
   ...actIn("actors/egress/Egress.ts", "proxyEnabled", "perKeyProxyEnabled", "enableSocks5Proxy"),

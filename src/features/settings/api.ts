@@ -15,6 +15,7 @@ import { settingKey as databaseSettings } from "#schemas/upkeep/DatabaseSettings
 import { settingKey as pipelines } from "#schemas/words/CompressionPipeline.ts"
 import * as InlineImage from "#schemas/words/InlineImage.ts"
 import { comboModes, languages, type ScreenName, screenNames, themes } from "#schemas/words/Screens.ts"
+import { SystemTransforms } from "#schemas/instructions/SystemTransforms.ts"
 import { forgottenKey } from "#schemas/words/LastGood.ts"
 import { settingKey as fallbackChains } from "#schemas/words/FallbackChains.ts"
 
@@ -86,7 +87,7 @@ export const SettingsInput = Schema.Struct({
   modelLockout: opt(ModelLockoutChange),
   stripModelPrefix: flag,
   cliCompatProviders: words,
-  systemTransforms: opt(Document),
+  systemTransforms: opt(SystemTransforms),
   /** Tokens added to the prompt tokens that clients are told of. */
   usageTokenBuffer: opt(integer(0, 50_000)),
   skillsProvider: opt(Schema.Literals(["skillsmp", "skillssh"])),

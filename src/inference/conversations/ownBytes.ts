@@ -11,6 +11,7 @@ import * as Formats from "#src/wire/formats.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as Payload from "#src/wire/json/payload.ts"
 import * as Splice from "#src/wire/json/splice.ts"
+import * as SystemTransforms from "./words/systemTransforms.ts"
 
 /** The body as it was sent. */
 export const sentOf = ({ body }: Prompt): Readonly<Record<string, unknown>> => Json.parseRecord(body.toString("utf8")) ?? {}
@@ -32,15 +33,16 @@ export const jsonOf = (body: Readonly<Record<string, unknown>>, edits: ReadonlyA
   }))
 
 /**
- * What the target's provider needs beyond its format, what operators say of its model, then what their rules say; nearly every target needs
- * nothing. `face`: the client's format.
+ * What the target's provider needs beyond its format, what operators say of its model and of its instructions, then what their rules say;
+ * nearly every target needs nothing. `face`: the client's format.
  */
 export const ruled = (target: Target, face: FormatName, body: Uint8Array | PublicError): Uint8Array | PublicError => {
   if (body instanceof PublicError) return body
-  const { bodyRules, compat, payload } = target
+  const { bodyRules, compat, payload, transforms } = target
   const provided = bodyRules === null || bodyRules === undefined ? body : BodyRules.apply(bodyRules, body)
   const fit = compat === null || compat === undefined ? provided : compatible(compat, target, face, provided)
-  return payload === null || payload === undefined ? fit : Payload.apply(payload, fit)
+  const instructed = transforms === null || transforms === undefined ? fit : SystemTransforms.apply(transforms, Formats.family(target.wireFormat).name, fit)
+  return payload === null || payload === undefined ? instructed : Payload.apply(payload, instructed)
 }
 
 /** With what the target's operator says where the client says nothing; a body in the client's own format is told in its bytes. */
