@@ -140,7 +140,7 @@ export const catalogue = [
   flag("ARENA_ELO_SYNC_ENABLED", "runtime", "Arena ELO Sync", "boolean", null, "true", "info", false,
     "Task fitness from public rankings", "discovery"),
   flag("EXPOSE_CC_DISCOVERY_ALIASES", "runtime", "Discovery Aliases", "boolean", null, "false", "info", false,
-    "Extra mirror ids so that a coding client lists other vendors' models", "vendorClients"),
+    "Models are also listed and asked for as claude/<provider>/<model>, so that a coding client lists other vendors' models"),
   flag("NO_THINKING_ALIAS_ENABLED", "runtime", "No-Thinking Aliases", "boolean", null, "true", "info", false,
     "Lists and resolves no-thinking variants of thinking-capable models"),
   flag("GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS", "runtime", "Disable Level Variants", "boolean", null, "false", "info", false,

@@ -18,6 +18,7 @@ import * as UpstreamEndpoint from "#src/providers/upstreamEndpoint.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 import * as OneShotPlaces from "#src/routing/oneShotPlaces.ts"
 import * as PayloadPlans from "#src/routing/payload/PayloadPlans.ts"
+import type { ModelVariants } from "#src/routing/models/resolverView.ts"
 import { codeOf, makeResolver, type Resolution, type ResolvedModel, type ResolverView } from "#src/routing/models/resolveModel.ts"
 
 /** An ordered, non-empty list of targets, or why there is none. */
@@ -30,11 +31,9 @@ export interface Planner {
   readonly aliasOf: (prefix: string) => string | null
 }
 
-export interface PlannerOptions {
+export interface PlannerOptions extends ModelVariants {
   readonly snapshot: Snapshot
   readonly registry: Registry
-  readonly noThinkingAliases: boolean
-  /** False with flag GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS. */
   readonly thinkingLevels: boolean
   readonly priceOf: (provider: string, model: string) => Price | null
   /** Flags that let remote nodes serve some kinds of requests; absent: all are off. */
@@ -68,7 +67,7 @@ export const activeProviders = (snapshot: Snapshot, registry: Registry): Readonl
 }
 
 /** What a resolver of model ids reads of one configuration snapshot. */
-export const resolverView = ({ noThinkingAliases, registry, snapshot, thinkingLevels }: PlannerOptions): ResolverView => ({
+export const resolverView = ({ discoveryAliases = false, noThinkingAliases, registry, snapshot, thinkingLevels }: PlannerOptions): ResolverView => ({
   registry,
   nodes: snapshot.nodes,
   aliases: snapshot.aliases,
@@ -85,7 +84,8 @@ export const resolverView = ({ noThinkingAliases, registry, snapshot, thinkingLe
   activeProviders: activeProviders(snapshot, registry),
   simulatorCallable: snapshot.simulatorUrl !== null,
   noThinkingAliases,
-  thinkingLevels
+  thinkingLevels,
+  discoveryAliases
 })
 
 /** Models only: combos are the router's. */

@@ -4,6 +4,7 @@ import type { Flags } from "#actors/ports/Flags.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import { catalogView } from "#src/routing/models/catalogView.ts"
 import * as KeyRights from "#src/routing/models/keyRights.ts"
+import { variantsOf } from "#src/routing/models/resolverView.ts"
 import { type ResolvedModel, resolveModel } from "#src/routing/models/resolveModel.ts"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -17,8 +18,7 @@ export const resolver = (snapshot: Snapshot, flags: Pick<Flags["Service"], "isOn
   const view = {
     ...catalogView(snapshot),
     wildcardAliases: Option.getOrElse(readWildcards(snapshot.settings.get("wildcardAliases")), () => []),
-    noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED"),
-    thinkingLevels: !flags.isOn("GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS")
+    ...variantsOf(flags)
   }
   const resolve = (id: string) => resolveModel(view, id)
   const rights = KeyRights.make({ snapshot, registry: view.registry }, resolve).rightsOf(key)

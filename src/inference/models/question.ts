@@ -18,6 +18,7 @@ import { unknownRoute } from "#src/inference/lane/unknownRoutes.ts"
 import * as Pages from "#src/platform/gate/pages.ts"
 import { catalogView } from "#src/routing/models/catalogView.ts"
 import * as ModelCatalog from "#src/routing/models/modelCatalog.ts"
+import { variantsOf } from "#src/routing/models/resolverView.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 import { client as generateContentClient } from "#src/wire/generateContent/index.ts"
 import * as Json from "#src/wire/json/json.ts"
@@ -116,8 +117,7 @@ export const make = ({ errorBody: ownErrors, perFormat, prefix, takesBody, token
       options: {
         prefixMode: ModelCatalog.prefixMode(query.get("prefix"), flags.value("MODELS_CATALOG_PREFIX_MODE") as ModelCatalog.PrefixMode),
         includeNames: flags.isOn("MODEL_CATALOG_INCLUDE_NAMES"),
-        noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED"),
-        thinkingLevels: !flags.isOn("GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS")
+        ...variantsOf(flags)
       },
       query,
       rest: pathRest(request.url, prefix),

@@ -7,6 +7,7 @@ import { makeConfigs } from "./config.ts"
 import { expand, type Expansion } from "./expand.ts"
 import { byName } from "./nesting.ts"
 import { factsFrom, targetsFrom } from "./targets.ts"
+import { variantsOf } from "#src/routing/models/resolverView.ts"
 import { makePlanner, type PlannerOptions } from "#src/routing/plan.ts"
 
 /** One planner for as many combos as are asked for. `priceOf` is needed to call the targets. */
@@ -15,8 +16,7 @@ export const expansionsOf = (snapshot: Snapshot, flags: Flags["Service"], priceO
   const planner = makePlanner({
     snapshot,
     registry,
-    noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED"),
-    thinkingLevels: !flags.isOn("GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS"),
+    ...variantsOf(flags),
     priceOf
   })
   const around = {

@@ -8,6 +8,7 @@ import type { CustomModel } from "#schemas/records/CustomModel.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 import { type Listed, listedCustom, listedModel, seconds } from "./listed.ts"
+import { DISCOVERY_PREFIX, type ModelVariants } from "./resolverView.ts"
 import { makeResolver, NO_THINKING_PREFIX, SIM_PROVIDER } from "./resolveModel.ts"
 
 export type PrefixMode = "dual" | "alias" | "canonical"
@@ -34,14 +35,11 @@ export interface CatalogView {
   readonly combos: ReadonlyArray<{ readonly name: string; readonly createdAt: string; readonly contextLength?: number | null; readonly dimensions?: number | null }>
 }
 
-export interface CatalogOptions {
+export interface CatalogOptions extends ModelVariants {
   /** Flag MODELS_CATALOG_PREFIX_MODE, or `?prefix=` of the request. */
   readonly prefixMode: PrefixMode
   /** Flag MODEL_CATALOG_INCLUDE_NAMES. */
   readonly includeNames: boolean
-  /** Flag NO_THINKING_ALIAS_ENABLED. */
-  readonly noThinkingAliases: boolean
-  /** False with flag GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS. */
   readonly thinkingLevels: boolean
 }
 
@@ -128,6 +126,9 @@ const noThinkingLabel = "no thinking"
 /** Levels that a suffix of a thinking model's id may ask for. */
 const thinkingLevels = ["low", "medium", "high"]
 
+/** Ids that coding agents of the vendor list anyway. */
+const isDiscovered = /^(?:claude|anthropic)/
+
 const build = (view: CatalogView, options: CatalogOptions): ReadonlyArray<ModelEntry> => {
   const entries = new Map<string, ModelEntry>()
   const add = (entry: ModelEntry) => {
@@ -153,6 +154,7 @@ const build = (view: CatalogView, options: CatalogOptions): ReadonlyArray<ModelE
     const mirrored = options.prefixMode === "dual" && primary !== canonical
     add(entryOf(listed, options, primary, null, null))
     if (mirrored) add(entryOf(listed, options, canonical, primary, null))
+    if (options.discoveryAliases === true && listed.facts.type === undefined && !isDiscovered.test(primary)) add(entryOf(listed, options, DISCOVERY_PREFIX + primary, primary, null))
     if (listed.facts.capabilities?.["reasoning"] === true && options.thinkingLevels) {
       for (const level of thinkingLevels) {
         add(entryOf(listed, options, `${primary}-${level}`, null, `${level} effort`))
@@ -184,7 +186,7 @@ const builtByView = new WeakMap<CatalogView, Map<string, ReadonlyArray<ModelEntr
 
 /** The entries of GET /v1/models; combos first. Built once per view and options. */
 export const entriesOf = (view: CatalogView, options: CatalogOptions): ReadonlyArray<ModelEntry> => {
-  const key = `${options.prefixMode}:${options.includeNames}:${options.noThinkingAliases}:${options.thinkingLevels}`
+  const key = `${options.prefixMode}:${options.includeNames}:${options.noThinkingAliases}:${options.thinkingLevels}:${options.discoveryAliases === true}`
   let built = builtByView.get(view)
   if (built === undefined) builtByView.set(view, built = new Map())
   let entries = built.get(key)

@@ -5,7 +5,7 @@
  * bounded map, because it runs once per request. An answer is a value, also when it is a refusal.
  */
 import type { Model, Provider } from "#schemas/Provider.ts"
-import { type CustomModelView, type Indexes, indexView, type NodeView, type ResolverView, SIM_PROVIDER } from "./resolverView.ts"
+import { type CustomModelView, DISCOVERY_PREFIX, type Indexes, indexView, type NodeView, type ResolverView, SIM_PROVIDER } from "./resolverView.ts"
 
 export { type CustomModelView, type NodeView, type ResolverView, SIM_PROVIDER } from "./resolverView.ts"
 export { compileGlob } from "./glob.ts"
@@ -154,6 +154,16 @@ const exactAlias: Step = ({ view }, asked) => {
   return to === undefined || to === asked.id ? undefined : { _tag: "Redirect", to, via: "alias" }
 }
 
+const isPrefix = ({ nodesByPrefix, view }: Indexes, prefix: string): boolean => view.registry.byPrefix.has(prefix) || nodesByPrefix.has(prefix)
+
+/** The vendor of that prefix has no model whose id begins with another provider. */
+const discoveryAlias: Step = (indexes, asked) => {
+  if (indexes.view.discoveryAliases !== true || !asked.id.startsWith(DISCOVERY_PREFIX)) return undefined
+  const to = asked.id.slice(DISCOVERY_PREFIX.length)
+  const slash = to.indexOf("/")
+  return slash > 0 && isPrefix(indexes, to.slice(0, slash)) ? { _tag: "Redirect", to, via: asked.via } : undefined
+}
+
 /** Asked for the client's own id only: an alias target is already exact. */
 const wildcardAlias: Step = (indexes, asked) => {
   if (asked.via === "alias" || asked.via === "wildcard") return undefined
@@ -292,7 +302,7 @@ const notFound = (
   const prefix = hint === undefined && slash > 0 ? asked.id.slice(0, slash) : null
   const nearMatches = hint === undefined ? indexes.near(asked.id).filter((id) => id !== asked.requested) : []
   // A known prefix comes here only without a model behind it.
-  const isOwned = prefix !== null && (indexes.view.registry.byPrefix.has(prefix) || indexes.nodesByPrefix.has(prefix))
+  const isOwned = prefix !== null && isPrefix(indexes, prefix)
   const why = prefix === null
     ? ""
     : isOwned ? `the model name after '${shown(prefix)}/' is missing` : `no provider, alias or node has the prefix '${shown(prefix)}'`
@@ -313,7 +323,7 @@ const shown = (id: string): string => id.length > 120 ? `${id.slice(0, 117)}...`
  * The order of the steps: combo name, `combo/<name>` and combo mappings come in front of these steps (the `first`
  * argument of `makeResolver`), then alias, `<provider>/<model>`, registered bare id. A redirect starts from the top.
  */
-const steps: ReadonlyArray<Step> = [noThinkingPrefix, exactAlias, wildcardAlias, thinkingVariant, providerModel]
+const steps: ReadonlyArray<Step> = [noThinkingPrefix, exactAlias, discoveryAlias, wildcardAlias, thinkingVariant, providerModel]
 
 /**
  * A resolver over one view; keep it as long as the view. `first` are steps asked before the built-in ones, each time an

@@ -1,4 +1,5 @@
 /** What the resolution of model ids reads: one immutable view, and its indexes. Pure. */
+import type { Flags } from "#actors/ports/Flags.ts"
 import type { ModelFormats } from "#src/providers/modelFormats.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 import { compileGlob } from "./glob.ts"
@@ -28,8 +29,28 @@ export interface CustomModelView {
   readonly formats?: ModelFormats | null | undefined
 }
 
+/** Further ids of models. */
+export interface ModelVariants {
+  /** Flag NO_THINKING_ALIAS_ENABLED. */
+  readonly noThinkingAliases: boolean
+  /** False with flag GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS: `-low`, `-medium` and `-high` are no suffixes. */
+  readonly thinkingLevels?: boolean
+  /** Flag EXPOSE_CC_DISCOVERY_ALIASES: a model is also listed and asked for as `claude/<provider>/<model>`. Absent: it is not. */
+  readonly discoveryAliases?: boolean
+}
+
+/** As the flags say now. */
+export const variantsOf = (flags: Pick<Flags["Service"], "isOn">): Required<ModelVariants> => ({
+  noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED"),
+  thinkingLevels: !flags.isOn("GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS"),
+  discoveryAliases: flags.isOn("EXPOSE_CC_DISCOVERY_ALIASES")
+})
+
+/** In front of the ids of other vendors' models: a coding agent lists the ids that begin so, and no others. */
+export const DISCOVERY_PREFIX = "claude/"
+
 /** The immutable snapshot a resolver reads. A change of any part is a new view. */
-export interface ResolverView {
+export interface ResolverView extends ModelVariants {
   readonly registry: Registry
   readonly nodes: ReadonlyArray<NodeView>
   /** Exact aliases: client id -> target id. */
@@ -41,10 +62,6 @@ export interface ResolverView {
   readonly activeProviders: ReadonlySet<string>
   /** Whether `sim/<model>` is served. */
   readonly simulatorCallable: boolean
-  /** Flag NO_THINKING_ALIAS_ENABLED. */
-  readonly noThinkingAliases: boolean
-  /** False with flag GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS: `-low`, `-medium` and `-high` are no suffixes. */
-  readonly thinkingLevels?: boolean
 }
 
 export interface Indexes {

@@ -11,6 +11,7 @@ import { Audit } from "#src/management/audit/Audit.ts"
 import { catalogView } from "#src/routing/models/catalogView.ts"
 import { managementCatalog } from "#src/routing/models/modelCatalog.ts"
 import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
+import { variantsOf } from "#src/routing/models/resolverView.ts"
 import { codeOf, resolveModel } from "#src/routing/models/resolveModel.ts"
 import { ModelsGroup } from "./api.ts"
 import { ConnectionTests } from "#src/features/providers/ConnectionTests.ts"
@@ -42,8 +43,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ModelsGroup), "models", E
     const found = resolveModel({
       ...catalogView(snapshot),
       wildcardAliases: wildcards._tag === "Some" ? wildcards.value : [],
-      noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED"),
-      thinkingLevels: !flags.isOn("GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS")
+      ...variantsOf(flags)
     }, alias)
     if (found._tag === "Unresolved") {
       const code = codeOf(found)

@@ -7,6 +7,7 @@ import { Flags } from "#actors/ports/Flags.ts"
 import { Resilience } from "#actors/request/ports/Resilience.ts"
 import { Tunnels } from "#src/platform/upstream/egress/TunnelCounts.ts"
 import * as AsideProxies from "#src/routing/models/asideProxies.ts"
+import { variantsOf } from "#src/routing/models/resolverView.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import { makePricer, viewOf } from "#src/providers/pricing.ts"
 import { registryOf } from "#src/providers/syncedFacts.ts"
@@ -54,9 +55,8 @@ export const layer = Layer.effect(CurrentRouter, Effect.gen(function*() {
     random: Math.random,
     snapshot,
     registry: registryOf(snapshot),
-    noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED"),
+    ...variantsOf(flags),
     isOn: (flag) => flags.isOn(flag),
-    thinkingLevels: !flags.isOn("GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS"),
     priceOf: makePricer(viewOf(snapshot))
   })
   const drafted = (draft: Combo): Snapshot => {
