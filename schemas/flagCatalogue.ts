@@ -106,7 +106,7 @@ export const catalogue = [
   flag("UNIVERSAL_CONTEXT_HANDOFF_ENABLED", "runtime", "Context Handoff", "boolean", null, "true", "info", false,
     "Summary injected when a combo changes model"),
   flag("RESPONSES_PASSTHROUGH_DROP_COMMENTARY", "runtime", "Drop Commentary", "boolean", null, "true", "info", false,
-    "Commentary-phase items removed from responses pass-through", "vendorClients"),
+    "Commentary-phase items removed from responses pass-through"),
   flag("GATEWAY_MCP_ENFORCE_SCOPES", "runtime", "MCP Scopes", "boolean", null, "true", "caution", false,
     "Scope check per tool"),
   flag("GATEWAY_MCP_COMPRESS_DESCRIPTIONS", "runtime", "MCP Description Compression", "boolean", null, "false", "info", false,

@@ -43,6 +43,7 @@ import * as LearnedParameters from "#src/inference/lane/services/LearnedParamete
 import * as LaneOptions from "#src/inference/lane/services/LaneOptions.ts"
 import * as Reports from "#src/inference/lane/services/Reports.ts"
 import * as Requests from "#src/inference/lane/services/Requests.ts"
+import * as Commentary from "#src/inference/lane/stages/Commentary.ts"
 import * as UsageBuffer from "#src/inference/lane/stages/UsageBuffer.ts"
 import * as Waits from "#src/inference/lane/stages/Waits.ts"
 import * as OneShots from "#src/oneShots.ts"
@@ -51,7 +52,7 @@ import type { Values } from "#src/platform/configuration/Settings.ts"
 
 /** In this order: what clients are told beside the truth nothing behind it knows; what plugins make of a request is what all behind them see; what was answered before costs nothing, so it neither waits nor counts; pictures become texts before guardrails read them; what these change, nothing behind them has seen otherwise. */
 const stages = Effect.all([
-  OwnStage.stage, UsageBuffer.stage, LeasesStage.stage, PluginsStage.requests, ToolPolicyStage.stage, SourcesStage.stage, TaskRoutingStage.stage, PicturesStage.stage, GuardrailsStage.requests, ResponsesStage.stage, ResponsesStage.compaction, PluginsStage.answers, MemoryStage.stage, Repeats.idempotency, Repeats.caching, Searches.stage, LimitsStage.stage, Waits.stage, BodiesStage.stage, GuardrailsStage.answers, Effect.succeed(LeasesStage.fence)
+  OwnStage.stage, UsageBuffer.stage, LeasesStage.stage, PluginsStage.requests, ToolPolicyStage.stage, SourcesStage.stage, TaskRoutingStage.stage, PicturesStage.stage, GuardrailsStage.requests, ResponsesStage.stage, ResponsesStage.compaction, PluginsStage.answers, MemoryStage.stage, Repeats.idempotency, Repeats.caching, Searches.stage, LimitsStage.stage, Waits.stage, BodiesStage.stage, GuardrailsStage.answers, Commentary.stage, Effect.succeed(LeasesStage.fence)
 ])
 
 const routes = ({ metricsAccess }: Values) => Effect.all([

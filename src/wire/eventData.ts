@@ -34,7 +34,7 @@ const usualStart = Buffer.from("data: ")
 const asBuffer = (text: string | null): Buffer | null => text === null ? null : Buffer.from(text)
 
 /** The data where it stands, of an event with one data line that begins with `data:` or with an event's name; null for all others. */
-const oneLine = (bytes: Buffer, start: number, end: number): Buffer | null => {
+export const oneLine = (bytes: Buffer, start: number, end: number): Buffer | null => {
   let at = start
   if (bytes[at] === 0x65) at = bytes.indexOf(LF, at) + 1
   if (at === 0 || at + dataName.length > end || bytes.compare(dataName, 0, 5, at, at + 5) !== 0) return null
