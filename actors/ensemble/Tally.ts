@@ -111,6 +111,7 @@ export class Tally {
     }
     return [bounded, ...this.interceptors.map((interceptor): Interceptor => ({
       beforeAttempt: (target) => interceptor.beforeAttempt(target),
+      unused: (target) => interceptor.unused?.(target),
       attemptSettled: () => undefined,
       ...(interceptor.watch === undefined ? {} : { watch: interceptor.watch }),
       closed: () => undefined

@@ -95,6 +95,11 @@ export class LimitInterceptor implements Interceptor {
     }
   }
 
+  unused(target: Target): void {
+    const at = this.calls.findLastIndex((call) => call.target === target)
+    for (const { parts } of at < 0 ? [] : this.calls.splice(at, 1)) this.giveBack(parts)
+  }
+
   closed(): void {
     const { calls } = this
     this.calls = []

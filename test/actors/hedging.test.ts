@@ -11,6 +11,7 @@ import * as TestClock from "effect/testing/TestClock"
 import { notEmpty } from "#actors/request/ports/AnswerCheck.ts"
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
+import { LedgerUnavailable } from "#actors/request/ports/Ledger.ts"
 import type { UpstreamHandler } from "#actors/request/ports/Upstream.ts"
 import { RequestActor } from "#actors/request/Request.ts"
 import type { Client } from "#actors/request/Inbound.ts"
@@ -30,7 +31,7 @@ const MAKING = 1
 const END = 60
 
 const ticks = (most: number) => Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: most }))
-const Kind = Schema.Literals(["answer", "empty", "fail", "refuse", "cut", "silent", "busy", "turned-away", "barred", "unsaid"])
+const Kind = Schema.Literals(["answer", "empty", "fail", "refuse", "cut", "silent", "busy", "turned-away", "barred", "unsaid", "unrecorded"])
 const World = Schema.Struct({
   targets: Schema.Array(Schema.Struct({ kind: Kind, at: ticks(8) })).check(Schema.isMinLength(1), Schema.isMaxLength(4)),
   /** Ticks; null = not hedged. */
@@ -69,8 +70,17 @@ const play = (world: World) => Effect.gen(function*() {
   let live = 0
   let mostLive = 0
   let asked = 0
+  /** Leaves of the interceptor that were given, and that turned out to have no use. */
+  let given = 0
+  let unused = 0
+  /** Calls that were not made, because no record of them could be written. */
+  let unrecorded = 0
   let openedAtBar: number | null = null
   const settled: Array<string> = []
+  /** What is told of each settled call beside its row. */
+  const spent: Array<string> = []
+  const told: Array<string> = []
+  const reported: Array<string> = []
   const said: Array<string> = []
   const summaries: Array<string> = []
   const finished: Array<boolean | null> = []
@@ -81,6 +91,7 @@ const play = (world: World) => Effect.gen(function*() {
     start: () => void said.push("start"),
     relay: () => {
       assert.isFalse(left, "wrote to a client that had gone")
+      assert.deepStrictEqual(said, ["start"], "wrote before the head or after the end")
       return true
     },
     onDrain: () => undefined,
@@ -120,9 +131,14 @@ const play = (world: World) => Effect.gen(function*() {
       })
     }
   }
+  let current: Target = targets[0] as Target
   const services: Services = {
     ledger: {
       open: (start, opening) => {
+        if (scriptOf(current).kind === "unrecorded") {
+          unrecorded++
+          return opening.go(new LedgerUnavailable({ message: "the disk is full" }))
+        }
         opened.push(start.attemptId)
         opening.go(null)
       },
@@ -135,7 +151,7 @@ const play = (world: World) => Effect.gen(function*() {
     credentials: { peek: () => null, token: () => Effect.die("not asked") },
     resilience: {
       check: () => null,
-      spent: () => undefined,
+      spent: (target, tokens) => void spent.push(`${target.provider} ${tokens}`),
       enter: (target) => {
         if (scriptOf(target).kind === "busy") return resting
         passes++
@@ -152,13 +168,12 @@ const play = (world: World) => Effect.gen(function*() {
     },
     accounting: { cost: () => 0, estimate: () => 1 },
     telemetry: {
-      requestStarted: () => undefined, attemptSettled: () => undefined, requestSettled: ({ outcome }) => summaries.push(outcome), render: () => ""
+      requestStarted: () => undefined, attemptSettled: ({ attemptId }) => void told.push(attemptId), requestSettled: ({ outcome }) => summaries.push(outcome), render: () => ""
     },
     limits: { timeouts: { connect: 0, headers: 0, firstEvent: 0, idle: 0, total: 0 }, maxAttempts: world.maxAttempts, drainForUsageMs: 0, pulse: { heartbeatMs: 0, earlyMs: 0 } },
-    nodeId: "n", now: () => now, makeAttemptId: () => `a-${++calls}`, report: () => undefined,
+    nodeId: "n", now: () => now, makeAttemptId: () => `a-${++calls}`, report: (target) => void reported.push(target.provider),
     defect: (_, cause) => { throw new Error(`a defect: ${String(cause)}`) }, closed: () => undefined
   }
-  let current: Target = targets[0] as Target
   const actor = new RequestActor({
     ...services,
     upstream: {
@@ -185,8 +200,10 @@ const play = (world: World) => Effect.gen(function*() {
         const { kind } = scriptOf(target)
         if (kind === "barred") openedAtBar ??= opened.length
         const refusal = kind === "turned-away" || kind === "barred" ? { error: Errors.make("rate_limit_exceeded", "no"), final: kind === "barred" } : null
+        if (refusal === null) given++
         return world.waits === 0 ? refusal : Effect.delay(Effect.succeed(refusal), world.waits * TICK)
       },
+      unused: () => void unused++,
       attemptSettled: ({ attemptId }) => void settled.push(attemptId),
       closed: () => void closed++
     }],
@@ -220,15 +237,18 @@ const play = (world: World) => Effect.gen(function*() {
     yield* TestClock.adjust(TICK)
   }
   yield* Fiber.await(fiber)
-  return { asked, closed, finished, left, live, mostLive, opened, openedAtBar, passes, released, rows, said, settled, summaries }
+  return { asked, closed, finished, given, left, live, mostLive, opened, openedAtBar, passes, released, reported, rows, said, settled, spent, summaries, told, unrecorded, unused }
 })
 
 describe("a request over any targets", () => {
   it.effect.prop("begins, settles and ends each thing exactly once, inside its budget", { world: Arbitrary.schema(World) }, ({ world }) => Effect.gen(function*() {
-    const { asked, closed, finished, left, live, mostLive, opened, openedAtBar, passes, released, rows, said, settled, summaries } = yield* play(world)
+    const { asked, closed, finished, given, left, live, mostLive, opened, openedAtBar, passes, released, reported, rows, said, settled, spent, summaries, told, unrecorded, unused } = yield* play(world)
     // One row per wire call, told to who goes along; nothing is left running.
     assert.deepStrictEqual(rows.map(({ attemptId }) => attemptId).sort(), [...opened].sort())
-    assert.deepStrictEqual([...settled].sort(), [...opened].sort())
+    for (const heard of [settled, told]) assert.deepStrictEqual([...heard].sort(), [...opened].sort())
+    assert.deepStrictEqual([...spent].sort(), rows.map(({ provider, tokensIn, tokensOut }) => `${provider} ${tokensIn + tokensOut}`).sort())
+    // Neither a client that leaves nor a rule of ours says anything of an upstream.
+    assert.deepStrictEqual([...reported].sort(), rows.filter(({ outcome }) => outcome !== "client-abort" && outcome !== "policy").map(({ provider }) => provider).sort())
     // The time that making a body takes is not its upstream's.
     for (const { phases } of rows) assert.isAtLeast(phases?.limits ?? Number.NaN, MAKING)
     assert.strictEqual(live, 0)
@@ -236,6 +256,8 @@ describe("a request over any targets", () => {
     assert.isAtMost(opened.length, world.maxAttempts)
     assert.isAtMost(mostLive, world.hedge === null ? 1 : 2)
     assert.isAtLeast(asked, opened.length)
+    // A leave has a call, or is told that it has none; a request that ends meanwhile tells it by its own end.
+    if (world.waits === 0) assert.strictEqual(given, opened.length + unrecorded + unused)
     // After a final refusal no further target is called.
     if (openedAtBar !== null && (world.hedge === null || world.waits === 0)) assert.strictEqual(opened.length, openedAtBar)
     // One answer, one error, or a client that left.

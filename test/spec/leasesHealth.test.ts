@@ -127,3 +127,27 @@ it("the metrics count active leases", async () => {
   await client.ask({ action: "release", generation: 1 })
   expect(await count()).toBe(before)
 })
+
+describe("a leased connection that cannot be told the request", () => {
+  it("gives the lease to the next one: nothing was called there, and it is free for others", async () => {
+    const { connections: [chat = ""], credentials, prefix } = await pool(1)
+    const { operator } = lab.gateway
+    const provider = await operator.createNode({ prefix: `${prefix}m`, type: "anthropic-compatible", baseUrl: `${lab.sim.url}/v1` })
+    const other = await operator.createConnection({ provider, apiKey: `credential_${prefix}m`, name: "other" })
+    await operator.call("POST", "/api/combos", { name: prefix, strategy: "priority", models: [`${prefix}/untold-1`, `${prefix}m/told-1`] })
+    const client = new Session(lab.gateway, (await managedKey(lab.gateway, prefix, [chat, other])).key)
+    await client.acquire(prefix)
+    // The chat format takes four stop sequences.
+    const reply = await Http.send(lab.gateway.url, {
+      path: "/v1/messages", headers: client.headers(1),
+      body: { model: prefix, max_tokens: 10, stop_sequences: ["a", "b", "c", "d", "e"], messages: [{ role: "user", content: "hello" }] }
+    })
+    expect([reply.status, reply.status === 200 ? "" : reply.text]).toEqual([200, ""])
+    expect((await lab.sim.entries()).filter(({ model }) => model === "untold-1" || model === "told-1").map(({ model }) => model)).toEqual(["told-1"])
+    expect(JSON.parse((await client.status(1)).text)).toMatchObject({ connection: { displayName: "other" } })
+    const next = new Session(lab.gateway, (await managedKey(lab.gateway, `${prefix}n`, [chat])).key)
+    await next.acquire(`${prefix}/untold-1`)
+    expect((await next.chat(lab, `${prefix}/untold-1`, 1)).status).toBe(200)
+    expect(await credentialsOf(lab, "untold-1")).toEqual(credentials)
+  })
+})

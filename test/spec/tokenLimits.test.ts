@@ -1,5 +1,6 @@
 /** Token limits of keys over HTTP: a limit is passed by one request at most, and the 429 says when its window ends. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import * as Http from "#test/support/http.ts"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
 import { at } from "#test/support/management.ts"
@@ -55,6 +56,21 @@ describe("token limits", () => {
     expect((await lab.chat({ model: "sixty", max_tokens: 5 }, key.auth)).status).toBe(200)
     const refused = await lab.chat({ model: "sixty", max_tokens: 5 }, key.auth)
     expect([refused.status, errorIn(refused)["scope"]]).toEqual([429, "provider:lab"])
+  })
+
+  it("a target that cannot be told the request keeps nothing of the limit: the next one may use all of it", async () => {
+    const { operator } = lab.gateway
+    const provider = await operator.createNode({ prefix: "told", type: "anthropic-compatible", baseUrl: `${lab.sim.url}/v1` })
+    await operator.createConnection({ provider, apiKey: "credential-told", name: "told" })
+    await operator.call("POST", "/api/combos", { name: "untold", strategy: "priority", models: ["lab/untold", "told/told"] })
+    const key = await limited("untold", { tokenLimit: 1_000 })
+    // The chat format takes four stop sequences.
+    const reply = await Http.send(lab.gateway.url, {
+      path: "/v1/messages", headers: key.auth,
+      body: { model: "untold", max_tokens: 600, stop_sequences: ["a", "b", "c", "d", "e"], messages: [{ role: "user", content: "hello" }] }
+    })
+    expect([reply.status, reply.status === 200 ? "" : reply.text]).toEqual([200, ""])
+    expect((await lab.sim.entries()).filter(({ model }) => model === "untold" || model === "told").map(({ model }) => model)).toEqual(["told"])
   })
 
   it("a model's limit refuses that model only, so that a combo goes on with its next target", async () => {

@@ -27,6 +27,8 @@ export interface Interceptor {
    * own) and is interrupted when the client leaves.
    */
   readonly beforeAttempt: (target: Target) => CallRefusal | null | Effect.Effect<CallRefusal | null>
+  /** The leave that it gave for the target has no use: another interceptor refused, or the request cannot be told to the target. */
+  readonly unused?: (target: Target) => void
   /** Once per wire call that was made, in the turn in which its ledger row became final. */
   readonly attemptSettled: (row: LedgerRow) => void
   /** Answers the upstream that one wire call is made through, so that it sees what is sent and answered; absent: it does not look. */

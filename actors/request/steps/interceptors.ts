@@ -7,7 +7,16 @@ import { andThen, type Soon } from "./andThen.ts"
 export const firstRefusal = (interceptors: ReadonlyArray<Interceptor>, target: Target, from = 0): Soon<CallRefusal | null> => {
   const interceptor = interceptors[from]
   if (interceptor === undefined) return null
-  return andThen(interceptor.beforeAttempt(target), (refusal) => refusal === null ? firstRefusal(interceptors, target, from + 1) : refusal)
+  return andThen(interceptor.beforeAttempt(target), (refusal) => {
+    if (refusal === null) return firstRefusal(interceptors, target, from + 1)
+    unused(interceptors, target, from)
+    return refusal
+  })
+}
+
+/** No call follows the leave of the first ones, of all by default. */
+export const unused = (interceptors: ReadonlyArray<Interceptor>, target: Target, count = interceptors.length): void => {
+  for (let at = 0; at < count; at++) interceptors[at]?.unused?.(target)
 }
 
 /** The one that looks at wire calls; null for most requests. */

@@ -63,7 +63,10 @@ const firstReady: RequestEvent = { _tag: "Ready", id: 0 }
 
 const bodyFor = (one: Try, inbound: Inbound, partialText: string | null): RequestEvent => {
   const body = partialText === null ? inbound.bodyFor(one.target) : inbound.continuationFor(one.target, partialText)
-  if (body instanceof PublicError) return refused(one, body)
+  if (body instanceof PublicError) {
+    Interceptors.unused(inbound.interceptors, one.target)
+    return refused(one, body)
+  }
   one.body = body
   return one.id === 0 ? firstReady : { _tag: "Ready", id: one.id }
 }

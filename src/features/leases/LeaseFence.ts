@@ -115,6 +115,11 @@ export class LeaseFence implements Fence {
     if (this.running > 0) this.running--
   }
 
+  /** Its turn is over, and nothing runs there. */
+  unused(_target: Target): void {
+    this.running--
+  }
+
   closed(): void {}
 }
 

@@ -43,7 +43,7 @@ const world = (rules: ReadonlyArray<AmountRule>, costs: readonly [input: number,
     const settle = (id: string, of: Target, tokensIn = 0, tokensOut = 0, costUsd = 0) => interceptor.attemptSettled(ledgerRow({
       attemptId: id, provider: of.provider, model: of.model, connectionId: of.connection?.id ?? null, tokensIn, tokensOut, costUsd
     }))
-    return { call, settle, close: () => interceptor.closed() }
+    return { call, settle, unused: (of: Target) => interceptor.unused(of), close: () => interceptor.closed() }
   }
   return { limits, request, state, reserved: () => limits.counters.map(({ meter }) => meter.reserved), used: () => limits.counters.map(({ meter }) => meter.total) }
 }
@@ -113,6 +113,23 @@ describe("a call that is settled", () => {
     assert.isNull(one.call(target()))
     one.settle("a", target(), 7, 5, 0.25)
     assert.deepStrictEqual(used(), [12, 0.25e10])
+  })
+})
+
+describe("a call that is not made after all", () => {
+  it("gives back what it reserved at once, and nothing of another", () => {
+    const { request, reserved } = world([rule("all", 1e6)])
+    const one = request({ maxOutputTokens: null })
+    const [here, there] = [target({ maxOutputTokens: 100 }), target({ maxOutputTokens: 1_000 }, "two")]
+    for (const to of [here, there, here]) assert.isNull(one.call(to))
+    assert.deepStrictEqual(reserved(), [110 + 1_010 + 110])
+    one.unused(here)
+    assert.deepStrictEqual(reserved(), [110 + 1_010])
+    one.unused(target({}, "three"))
+    assert.deepStrictEqual(reserved(), [110 + 1_010])
+    one.settle("a", here, 1, 1)
+    one.unused(there)
+    assert.deepStrictEqual(reserved(), [0])
   })
 })
 
