@@ -3,7 +3,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import * as StatusReason from "#schemas/statusReason.ts"
 import { once, type WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
-import { Walk } from "#actors/request/walk/Walk.ts"
+import { notAsked, Walk } from "#actors/request/walk/Walk.ts"
 
 const failed = (status: number, restsMs = 0) => ({ reason: StatusReason.of(status), asked: true, tooLate: false, restsMs })
 const walked = (size: number, policy: Partial<WalkPolicy>, statusOf: (index: number) => number, most = 1000): ReadonlyArray<readonly [number, number]> => {
@@ -53,6 +53,8 @@ describe("a walk over a plan", () => {
     expect(walk.after(1, failed(401))).toMatchObject({ index: 0, repeats: true })
     expect(walk.after(0, failed(401))).toMatchObject({ index: 1, repeats: true })
     expect(new Walk(1, { ...once, maxRetries: 1, failoverBeforeRetry: false }).after(0, failed(503))?.repeats).toBe(true)
+    const again = new Walk(2, { ...once, maxSetRetries: 1 })
+    expect([0, 1, 0].map((index) => again.after(index, failed(401))?.repeats)).toEqual([false, true, true])
   })
 
   it("each target has its own retries and pauses, the whole list one number of repetitions", () => {
@@ -84,7 +86,45 @@ describe("a walk over a plan", () => {
     expect(walk.after(0, failed(503))).toBeNull()
   })
 
+  it("of a target that only some failures may leave ends with any other", () => {
+    const policy: WalkPolicy = { ...once, maxRetries: 1, fallsBackAfter: (reason) => reason === "rate-limit" || reason === "none" }
+    expect(new Walk(2, policy).after(0, failed(503))).toBeNull()
+    expect(new Walk(2, policy).after(0, failed(429))).toMatchObject({ index: 1 })
+    expect(new Walk(2, { ...policy, fallsBackAfter: () => false }).after(0, notAsked)).toMatchObject({ index: 1 })
+  })
+
   const small = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 4 }))
+  const Move = Schema.Struct({
+    kind: Schema.Literals(["after", "after", "beside", "note", "drop"]), index: small, status: Schema.Literals([503, 429, 401]), asked: Schema.Boolean
+  })
+  const make = (walk: Walk, { asked, index, kind, status }: typeof Move.Type): unknown => {
+    switch (kind) {
+      case "after":
+        return walk.after(index, { ...failed(status), asked })
+      case "beside":
+        return walk.beside()
+      case "note":
+        return walk.note(index, failed(status))
+      case "drop":
+        return walk.drop((other) => other === index)
+    }
+  }
+  it.prop("goes on in a copy as by itself, and neither changes the other", {
+    moves: Arbitrary.schema(Schema.Array(Move).check(Schema.isMaxLength(16))),
+    maxRetries: Arbitrary.schema(small), maxSetRetries: Arbitrary.schema(small), failoverBeforeRetry: Arbitrary.schema(Schema.Boolean)
+  }, ({ moves, ...policy }) => {
+    const walk = new Walk(3, { ...once, ...policy })
+    const copies: Array<Walk> = []
+    const steps = moves.map((move) => {
+      copies.push(walk.copy())
+      return make(walk, move)
+    })
+    // The newest first: an older copy was made before all that the newer ones do.
+    for (const [from, copy] of [...copies.entries()].reverse()) {
+      expect(moves.slice(from).map((move) => make(copy, move))).toEqual(steps.slice(from))
+    }
+  }, { arbitrary: { size: 16, runs: 500 } })
+
   it.prop("always ends, and within its bound", {
     size: Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 6 }))),
     maxRetries: Arbitrary.schema(small), maxSetRetries: Arbitrary.schema(small), failoverBeforeRetry: Arbitrary.schema(Schema.Boolean)
