@@ -97,6 +97,46 @@ describe("look-ups that a request waits for", () => {
     assert.strictEqual(state.questions, questions + 1)
   }))
 
+  it.effect("one question without an answer makes nobody else be refused while the store answers others", () => Effect.gen(function*() {
+    const stuck = store()
+    const { question, says } = store()
+    const lookUps = yield* LookUps.make<number>({ name: "tested", withinMs: 1_000 })
+    yield* TestClock.adjust(5_000)
+    yield* Effect.forkChild(told(lookUps.ask("stuck", stuck.question)), { startImmediately: true })
+    assert.strictEqual(yield* atOnce(lookUps.ask("well", question)), "waits", "it has been silent for no time")
+    yield* TestClock.adjust(10)
+    yield* says(Effect.succeed(1))
+    yield* TestClock.adjust(2_000)
+    assert.strictEqual(yield* atOnce(lookUps.ask("another", question)), "waits")
+    assert.strictEqual(yield* atOnce(lookUps.ask("stuck", question)), "unavailable")
+    assert.strictEqual(stuck.state.open, 1)
+  }))
+
+  it.effect("an answer that somebody heard is never kept: who asks next asks the store", () => Effect.gen(function*() {
+    const { question, says, state } = store()
+    const lookUps = yield* LookUps.make<number>({ name: "tested", withinMs: 1_000, keepMs: 5_000 })
+    const heard = yield* Effect.forkChild(lookUps.ask("a", question), { startImmediately: true })
+    yield* says(Effect.succeed(7))
+    assert.strictEqual(yield* Fiber.join(heard), 7)
+    assert.strictEqual(yield* atOnce(lookUps.ask("a", question)), "waits")
+    assert.strictEqual(state.questions, 2)
+  }))
+
+  it.effect("kept answers leave each other alone until a thousand are kept", () => Effect.gen(function*() {
+    const { question, says } = store()
+    const lookUps = yield* LookUps.make<number>({ name: "tested", withinMs: 1_000, keepMs: 5_000 })
+    const ask = (key: string) => Effect.forkChild(told(lookUps.ask(key, question)), { startImmediately: true })
+    const late = Effect.andThen(TestClock.adjust(1_000), says(Effect.succeed(7)))
+    for (let i = 0; i < 1_000; i++) yield* ask(`${i}`)
+    yield* late
+    assert.strictEqual(yield* atOnce(lookUps.ask("999", question)), 7)
+    for (const key of ["again", "more"]) yield* ask(key)
+    yield* late
+    assert.deepStrictEqual([
+      yield* atOnce(lookUps.ask("0", question)), yield* atOnce(lookUps.ask("1", question)), yield* atOnce(lookUps.ask("more", question)), yield* atOnce(lookUps.ask("998", question))
+    ], ["waits", 7, 7, 7], "the oldest makes room")
+  }))
+
   it.effect("a failure is told to whoever waits and asked again by the next; a flood is refused at a thousand", () => Effect.gen(function*() {
     const { question, says, state } = store()
     const lookUps = yield* LookUps.make<number>({ name: "tested", withinMs: 1_000 })

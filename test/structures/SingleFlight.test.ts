@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { type Flight, type Waiter, SingleFlight } from "#src/platform/structures/SingleFlight.ts"
-import { long } from "#test/support/properties.ts"
 
 const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
@@ -102,7 +101,7 @@ describe("SingleFlight", () => {
     for (let flight = flying(); flight !== null; flight = flying()) flight.failed()
     for (const one of all) assert.strictEqual(one.heard.length, gone.has(one) ? 0 : 1)
     assert.strictEqual(flights.size, 0)
-  }, long)
+  }, { arbitrary: { size: 60 } })
 
   it("flights that are over are forgotten, and those that run are not", () => {
     const flights = new SingleFlight<string>()

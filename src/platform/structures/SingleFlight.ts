@@ -118,7 +118,6 @@ export class Flight<A> {
   }
 
   private close(): Array<Waiter<A>> {
-    if (this.over) return []
     this.over = true
     const { waiting } = this
     this.waiting = []
