@@ -10,6 +10,8 @@ interface Witness {
   ended: number
 }
 
+const textOf = ({ highest, holders, leases }: Lease.State): string => JSON.stringify([[...leases], [...holders], [...highest]])
+
 /** Plays a history; `check` is called after each act. */
 class World {
   state = Lease.fresh("life-1")
@@ -17,6 +19,8 @@ class World {
   readonly witnesses: Array<Witness> = []
   readonly highest = new Map<string, number>()
   readonly draws = new Map<string, number>()
+  /** Each state so far, and what it held when it was new. */
+  readonly past: Array<readonly [state: Lease.State, held: string]> = []
 
   witnessOf({ owner, generation }: Pick<Record, "owner" | "generation">): Witness {
     const found = this.witnesses.find(({ lease }) => lease.owner === owner && lease.generation === generation)
@@ -34,6 +38,7 @@ class World {
 
   take<Reply>([reply, state, changes]: Lease.LeaseStep<Reply>): Reply {
     this.state = state
+    this.past.push([state, textOf(state)])
     for (const change of changes) this.hear(change)
     return reply
   }
@@ -172,6 +177,7 @@ describe("leases, whatever happens", () => {
     world.now += 60_001
     world.play({ act: "sweep" })
     for (const { ended, lease } of world.witnesses) assert.strictEqual(ended, 1, `generation ${lease.generation} of ${lease.owner} has one end`)
+    for (const [state, held] of world.past) assert.strictEqual(textOf(state), held, "a state never changes")
   }, { arbitrary: { runs: 150 } })
 
   it.prop("are gone in another life of the store, where no old claim is good and every generation is higher", { history: histories }, ({ history }) => {
@@ -220,5 +226,29 @@ describe("leases, whatever happens", () => {
     assert.strictEqual(state.highest.size, Lease.rememberedOwners)
     assert.isFalse(state.highest.has("o-0"))
     assert.strictEqual(state.highest.get("o-1"), 5)
+  })
+
+  it("an owner that draws again is remembered as long as the newest, and its own lease counts when it is forgotten", () => {
+    const wishOf = (owner: string, generation: number, keyPrint = "p") =>
+      ({ owner, keyId: "k", keyPrint, fits: [owner], available: [owner], ttlMs: 1e9, drawn: { epoch: "e", generation } })
+    const others = (from: Lease.State, count: number) => {
+      let state = from
+      for (let i = 0; i < count; i++) state = Lease.acquire(state, wishOf(`o-${i}`, 1), 0)[1]
+      return state
+    }
+    const first = Lease.acquire(Lease.fresh("e"), wishOf("own", 5), 0)[1]
+    const other = Lease.acquire(first, wishOf("other", 1), 0)[1]
+    const again = Lease.acquire(other, wishOf("own", 6, "another"), 0)[1]
+    assert.strictEqual(others(again, Lease.rememberedOwners - 1).highest.get("own"), 6)
+    const forgotten = others(again, Lease.rememberedOwners)
+    assert.isFalse(forgotten.highest.has("own"))
+    assert.deepStrictEqual(Lease.acquire(forgotten, wishOf("own", 6, "third"), 0)[0], { _tag: "Draw", epoch: "e", highest: 6 })
+  })
+
+  it.each([["OWNER_EXIT", "RELEASED"], ["CLIENT_CANCELLED", "RELEASED"]] as const)("a release for %s is recorded as %s", (reason, kind) => {
+    const wish = { owner: "o", keyId: "k", keyPrint: "p", fits: ["c"], available: ["c"], ttlMs: 100, drawn: { epoch: "e", generation: 1 } }
+    const [, state] = Lease.acquire(Lease.fresh("e"), wish, 1_000)
+    const [, , changes] = Lease.release(state, { owner: "o", keyId: "k", keyPrint: "p", generation: 1 }, reason, 1_001)
+    assert.deepStrictEqual(changes.map((change) => [change.kind, change.reason, change.at]), [[kind, reason, 1_001]])
   })
 })
