@@ -63,6 +63,8 @@ export const suite = (name: string, layer: Layer.Layer<A2aTaskStore>): void => {
       assert.deepStrictEqual(yield* ids({ contextId: "other" }), [1, [c]])
       assert.deepStrictEqual(yield* ids({ changedAfter: 89_999 }), [1, [a]])
       assert.strictEqual(yield* store.running(owner), 3)
+      yield* store.save(A2aTask.cancelled(tasks[1]!, 91_000))
+      assert.strictEqual(yield* store.running(owner), 2, "what has ended runs no more")
     }))
 
     it.effect("touching says which have ended; silent and late ones are overdue", () => Effect.gen(function*() {
@@ -80,9 +82,23 @@ export const suite = (name: string, layer: Layer.Layer<A2aTaskStore>): void => {
       assert.isBelow((yield* store.find(a.id))?.silentMs ?? Infinity, 60_000)
     }))
 
+    it.effect("touching keeps alive what it names, and nothing else", () => Effect.gen(function*() {
+      const store = yield* A2aTaskStore
+      const [kept, left] = [one(), one()]
+      yield* store.insert(kept)
+      yield* store.insert(left)
+      const silentOf = (id: string) => Effect.map(store.find(id), (found) => found?.silentMs ?? -1)
+      yield* Effect.sleep(5)
+      const before = yield* silentOf(left.id)
+      assert.deepStrictEqual(yield* store.touch([kept.id]), [])
+      assert.isAtLeast(yield* silentOf(left.id), before)
+    }))
+
     it.effect("ended tasks go at their time, with their receivers; running ones stay", () => Effect.gen(function*() {
       const store = yield* A2aTaskStore
-      const [ended, running] = [one({ goneAt: 5_000 }), one({ goneAt: 5_000 })]
+      const [ended, running, later] = [one({ goneAt: 5_000 }), one({ goneAt: 5_000 }), one({ goneAt: 5_001 })]
+      yield* store.insert(later)
+      yield* store.save(A2aTask.cancelled(later, 2_000))
       yield* store.insert(ended)
       yield* store.insert(running)
       yield* store.save(A2aTask.cancelled(ended, 2_000))
@@ -90,6 +106,7 @@ export const suite = (name: string, layer: Layer.Layer<A2aTaskStore>): void => {
       const before = yield* store.counts
       assert.isAtLeast(yield* store.removeGone(5_000), 1)
       assert.deepStrictEqual([yield* store.find(ended.id), (yield* store.find(running.id))?.task.state], [null, "submitted"])
+      assert.strictEqual((yield* store.find(later.id))?.task.state, "cancelled")
       assert.deepStrictEqual(yield* store.configs(ended.id), [])
       assert.isBelow((yield* store.counts).cancelled, before.cancelled)
     }))
@@ -101,8 +118,13 @@ export const suite = (name: string, layer: Layer.Layer<A2aTaskStore>): void => {
       for (const [id, receiver] of [["b", "1"], ["a", "2"], ["b", "3"]] as const) yield* store.putConfig({ taskId: task.id, id, receiver: Redacted.make(receiver) })
       const read = Effect.map(store.configs(task.id), (configs) => configs.map(({ id, receiver }) => `${id}=${Redacted.value(receiver)}`))
       assert.deepStrictEqual(yield* read, ["a=2", "b=3"])
+      const other = one()
+      yield* store.insert(other)
+      yield* store.putConfig({ taskId: other.id, id: "a", receiver: Redacted.make("another's") })
+      assert.deepStrictEqual(yield* read, ["a=2", "b=3"])
       yield* store.removeConfig(task.id, "a")
       assert.deepStrictEqual(yield* read, ["b=3"])
+      assert.deepStrictEqual((yield* store.configs(other.id)).map(({ receiver }) => Redacted.value(receiver)), ["another's"])
     }))
   })
 }

@@ -26,6 +26,22 @@ export const suite = (name: string, layer: Layer.Layer<ConversationStore>): void
       assert.deepStrictEqual(yield* store.items("conv_a"), [])
     }))
 
+    it.effect("conversations leave each other alone", () => Effect.gen(function*() {
+      const store = yield* ConversationStore
+      const [here, there] = [one("conv_here"), one("conv_there", { keyId: "k2" })]
+      yield* store.create(here, [item("i1"), item("i2")])
+      yield* store.create(there, [item("i1")])
+      yield* store.setMetadata("conv_here", '{"topic":"here"}', 20_000)
+      assert.isTrue(yield* store.append("conv_here", [item("i3")], 30_000))
+      assert.isTrue(yield* store.removeItem("conv_here", "i1"))
+      assert.deepStrictEqual([yield* store.find("conv_there", 0), yield* store.items("conv_there")], [there, [item("i1")]])
+      assert.deepStrictEqual(yield* store.items("conv_here"), [item("i2"), item("i3")])
+      assert.isFalse(yield* store.removeItem("conv_there", "i2"))
+      yield* store.remove("conv_here")
+      assert.deepStrictEqual([yield* store.find("conv_there", 0), yield* store.items("conv_there")], [there, [item("i1")]])
+      assert.isNull(yield* store.find("conv_here", 0))
+    }))
+
     it.effect("appends of many at once stand one behind the other, each whole", () => Effect.gen(function*() {
       const store = yield* ConversationStore
       yield* store.create(one("conv_b"), [])

@@ -27,7 +27,9 @@ export const suite = (name: string, layer: Layer.Layer<BudgetStore | TokenLimitS
       assert.deepStrictEqual((yield* store.list).filter(({ apiKeyId }) => apiKeyId === "b-1"), [
         budget({ apiKeyId: "b-1", dailyLimitUsd: 3, resetInterval: "weekly", updatedAt: at(9) })
       ])
+      yield* store.put(budget({ apiKeyId: "b-2" }))
       assert.deepStrictEqual([yield* store.remove("b-1"), yield* store.remove("b-1")], [true, false])
+      assert.deepStrictEqual((yield* store.list).map(({ apiKeyId }) => apiKeyId), ["b-2"])
     }))
 
     it.effect("token limits are listed oldest first, replaced and removed by id", () => Effect.gen(function*() {
@@ -53,11 +55,14 @@ export const suite = (name: string, layer: Layer.Layer<BudgetStore | TokenLimitS
       assert.deepStrictEqual(yield* store.list({ provider: "openai" }), rows.toReversed())
       assert.deepStrictEqual((yield* store.list({ accountId: "a" })).map(({ id }) => id), ["r-1"])
       assert.deepStrictEqual((yield* store.list({ provider: "openai", issuerId: null })).map(({ id }) => id), ["r-2"])
+      assert.deepStrictEqual((yield* store.list({ issuerId: "k" })).map(({ id }) => id), ["r-1"])
       assert.deepStrictEqual(yield* store.byIdempotencyKey("k:1"), rows[0] ?? null)
+      assert.isNull(yield* store.byIdempotencyKey("k:2"))
       assert.strictEqual((yield* Effect.flip(store.issue(registered({ id: "r-3", idempotencyKey: "k:1" }), () => null))).reason, "conflict")
       assert.deepStrictEqual([yield* store.revoke("r-1", at(5)), yield* store.revoke("r-1", at(6))], [true, false])
-      assert.strictEqual((yield* store.get("r-1"))?.revokedAt, at(5))
+      assert.deepStrictEqual([(yield* store.get("r-1"))?.revokedAt, (yield* store.get("r-2"))?.revokedAt], [at(5), null])
       assert.deepStrictEqual([yield* store.get("nobody"), yield* store.remove("r-2"), yield* store.remove("r-2")], [null, true, false])
+      assert.strictEqual((yield* store.get("r-1"))?.id, "r-1")
     }))
 
     it.effect("issues that come at once never pass a limit together: each is judged by what the ones before it left", () => Effect.gen(function*() {

@@ -38,6 +38,7 @@ export const suite = (name: string, layer: Layer.Layer<MemoryStore | KeyStore>):
       yield* store.put(entry("k3", { apiKeyId: "others", key: "same" }))
       assert.strictEqual((yield* store.findByKey("names", "same"))?.id, "k1")
       assert.strictEqual((yield* store.findByKey("others", "same"))?.id, "k3")
+      assert.isNull(yield* store.findByKey("names", "another"))
     }))
 
     it.effect("one entry takes the place of several", () => Effect.gen(function*() {
@@ -57,6 +58,8 @@ export const suite = (name: string, layer: Layer.Layer<MemoryStore | KeyStore>):
       yield* store.putVectors("vectors", "small", [made("v1", "a", 0.5, -0.25, 1e-7), made("v2", "b", 1), made("v3", "c", 1), made("gone", "d", 1)])
       assert.deepStrictEqual(yield* store.vectors("vectors", "small"), [made("v1", "a", 0.5, -0.25, 1e-7), made("v2", "b", 1)])
       assert.deepStrictEqual(yield* store.vectors("vectors", "large"), [])
+      yield* store.putVectors("vectors-of-another", "small", [made("v3", "f", 2)])
+      assert.deepStrictEqual((yield* store.vectors("vectors", "small")).map(({ memoryId }) => memoryId), ["v1", "v2"])
       yield* store.putVectors("vectors", "large", [made("v1", "e", 0.125)])
       assert.deepStrictEqual(yield* store.vectors("vectors", "large"), [made("v1", "e", 0.125)])
       assert.deepStrictEqual(yield* store.vectors("vectors", "small"), [made("v2", "b", 1)])
@@ -64,6 +67,7 @@ export const suite = (name: string, layer: Layer.Layer<MemoryStore | KeyStore>):
       assert.deepStrictEqual(yield* store.vectors("vectors", "small"), [])
       assert.strictEqual(yield* store.removeVectors("vectors"), 1)
       assert.strictEqual(yield* store.removeVectors("vectors"), 0)
+      assert.deepStrictEqual(yield* store.vectors("vectors-of-another", "small"), [made("v3", "f", 2)])
       const owners = yield* store.owners("vector", 2)
       assert.deepStrictEqual(owners, ["vectors", "vectors-of-another"])
       assert.deepStrictEqual(yield* store.owners("vectors", 1), ["vectors-of-another"])

@@ -31,15 +31,15 @@ export const suite = (name: string, layer: Layer.Layer<ResponseCacheStore>): voi
       yield* store.put([answer("k1.a", { tokensIn: 1 }), answer("k1.a", { tokensIn: 2, createdAt: 2_000 })])
       yield* store.put([answer("k1.a", { tokensIn: 3, createdAt: 1_500 })])
       assert.strictEqual((yield* store.find("k1.a", 0))?.tokensIn, 2)
-      assert.strictEqual(yield* store.count(0), 1)
+      assert.deepStrictEqual([yield* store.count(0), yield* store.count(1e15)], [1, 0])
     })))
 
     it.effect("hits add up, save their tokens, and pass over signatures that are gone", () => fresh((store) => Effect.gen(function*() {
-      yield* store.put([answer("k1.a")])
+      yield* store.put([answer("k1.a"), answer("k1.b")])
       yield* store.noteHits([{ signature: "k1.a", hits: 2 }, { signature: "k1.gone", hits: 7 }])
       yield* store.noteHits([{ signature: "k1.a", hits: 1 }])
       const { entries } = yield* store.entries(everything, 0)
-      assert.deepStrictEqual(entries.map(({ hits, tokensSaved }) => [hits, tokensSaved]), [[3, 45]])
+      assert.deepStrictEqual(entries.map(({ hits, tokensSaved }) => [hits, tokensSaved]).sort(), [[0, 0], [3, 45]])
     })))
 
     it.effect("entries are filtered, sorted and paged; expired ones are not there", () => fresh((store) => Effect.gen(function*() {

@@ -43,6 +43,9 @@ export const suite = (name: string, layer: Layer.Layer<ResponseStore>): void => 
       assert.deepStrictEqual(yield* store.touch(names.map((id) => ({ id, run: 1 })), 3_000), ["resp_d", "resp_e", "resp_f"])
       assert.strictEqual((yield* store.find("resp_c", 0))?.updatedAt, 3_000)
       assert.deepStrictEqual(yield* store.touch([], 4_000), [])
+      // Only what it names: else what a dead node was making would never be taken over.
+      assert.deepStrictEqual(yield* store.touch([{ id: "resp_f", run: 2 }], 5_000), [])
+      assert.strictEqual((yield* store.find("resp_c", 0))?.updatedAt, 3_000)
       for (const id of names) yield* store.remove(id)
     }))
 
@@ -55,6 +58,7 @@ export const suite = (name: string, layer: Layer.Layer<ResponseStore>): void => 
       assert.isFalse(yield* store.finish(one("resp_g", { response: '{"old":1}', run: 1 })))
       assert.isTrue(yield* store.finish(one("resp_g", { response: '{"new":1}', run: 2, updatedAt: 7_000 })))
       assert.isFalse(yield* store.finish(one("resp_g", { response: '{"again":1}', run: 2 })))
+      yield* store.leave({ id: "resp_g", run: 2 })
       assert.deepStrictEqual(yield* store.find("resp_g", 0), one("resp_g", { response: '{"new":1}', run: 2, updatedAt: 7_000 }))
       assert.deepStrictEqual(yield* store.takeOver({ silentSince: 8_000, now: 8_000, limit: 9 }), [])
       yield* store.leave({ id: "resp_h", run: 2 })

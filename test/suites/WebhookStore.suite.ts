@@ -63,6 +63,49 @@ export const suite = (name: string, layer: Layer.Layer<WebhookStore | WebhookQue
       assert.isNull(yield* store.note(delivery("gone"), "failed"))
     }))
 
+    it.effect("webhooks leave each other alone", () => Effect.gen(function*() {
+      const store = yield* WebhookStore
+      for (const id of ["w-one", "w-two"]) yield* store.insert(webhook(id))
+      yield* store.note(delivery("w-two", { id: "old" }), "failed")
+      for (let n = 0; n < 10; n++) for (const id of ["w-one", "w-two"]) yield* store.note(delivery(id, { id: `${id} ${n}` }), "failed")
+      assert.isTrue(yield* store.disableFailed("w-one", at(2)))
+      yield* store.change("w-one", { description: "changed" }, at(3))
+      const read = Effect.map(Effect.all([store.get("w-one"), store.get("w-two")]), (both) => both.map((one) => one === null ? null : [one.id, one.enabled, one.description, one.failureCount]))
+      assert.deepStrictEqual(yield* read, [["w-one", false, "changed", 10], ["w-two", true, null, 11]])
+      assert.lengthOf(yield* store.deliveries("w-one", 100), 10)
+      assert.isNull(yield* store.delivery("w-one", "w-two 1"))
+      assert.isNull(yield* store.delivery("w-one", "none"))
+      // Each keeps its own newest ones.
+      for (let n = 0; n < 5; n++) yield* store.note(delivery("w-one", { id: `new ${n}` }), "delivered")
+      yield* store.prune(at(0), at(0), 11)
+      assert.deepStrictEqual([(yield* store.deliveries("w-one", 100)).length, (yield* store.deliveries("w-two", 100)).at(-1)?.id], [11, "old"])
+      assert.isTrue(yield* store.remove("w-one"))
+      assert.deepStrictEqual(yield* read, [null, ["w-two", true, null, 11]])
+    }))
+
+    it.effect("the jobs of one webhook are its own: done, trimmed, told and kept apart from those of others", () => Effect.gen(function*() {
+      const [queue, store] = [yield* WebhookQueue, yield* WebhookStore]
+      for (const id of ["w-left", "w-right"]) yield* store.insert(webhook(id, { events: ["pair", id] }))
+      const told = (type: string, ...ids: ReadonlyArray<string>) => queue.append(ids.map((id) => ({ id, type, at: time, body: "{}" })), time)
+      const ids = (webhookId: string, holdMs = -1, limit = 20) => Effect.map(queue.claim(webhookId, "me", limit, holdMs), (jobs) => jobs.map(({ id }) => id))
+      const waiting = Effect.map(queue.states, (all) => ["w-left", "w-right"].map((id) => all.find((one) => one.id === id)?.waiting))
+      yield* told("pair", "p1", "p2", "p3")
+      yield* queue.done("w-left", "p1")
+      assert.deepStrictEqual([yield* ids("w-left"), yield* ids("w-right")], [["p2", "p3"], ["p1", "p2", "p3"]])
+      yield* told("w-right", "r1", "r2", "r3")
+      assert.strictEqual(yield* queue.trim("w-left", 1), 1)
+      assert.deepStrictEqual([yield* ids("w-left"), yield* ids("w-right")], [["p3"], ["p1", "p2", "p3", "r1", "r2", "r3"]])
+      // What somebody works on is not taken away.
+      assert.deepStrictEqual(yield* ids("w-right", HOLD, 2), ["p1", "p2"])
+      assert.strictEqual(yield* queue.trim("w-right", 1), 3)
+      yield* queue.release("me")
+      assert.deepStrictEqual(yield* ids("w-right"), ["p1", "p2", "r3"])
+      yield* queue.done("w-left", "p3")
+      assert.deepStrictEqual(yield* waiting, [false, true])
+      yield* store.change("w-right", { enabled: false }, at(2))
+      assert.deepStrictEqual(yield* ids("w-right"), [])
+    }))
+
     it.effect("an event becomes one job for each enabled webhook that wants it, however often it is told", () => Effect.gen(function*() {
       const [queue, store] = [yield* WebhookQueue, yield* WebhookStore]
       yield* store.insert(webhook("w-a", { events: ["a.only"] }))
