@@ -4,7 +4,6 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import * as ConnectionCooldown from "#actors/resilience/ConnectionCooldown.ts"
 import { maxHintMs } from "#actors/resilience/retryHint.ts"
-import { long } from "#test/support/properties.ts"
 
 const oauth: ConnectionCooldown.CooldownRules = { transientBaseMs: 5_000, rateLimitBaseMs: 60_000, maxBackoffLevel: 8, useHints: true }
 const apikey: ConnectionCooldown.CooldownRules = { transientBaseMs: 3_000, rateLimitBaseMs: 0, maxBackoffLevel: 5, useHints: true }
@@ -186,7 +185,7 @@ describe("a cooldown", () => {
       if (status === 200 && now >= before.until) assert.strictEqual(state, ConnectionCooldown.idle)
       if (status === 400 || status === 404) assert.strictEqual(state, before)
     }
-  }, long)
+  }, { arbitrary: { size: 60 } })
 
   const Bounds = Schema.Struct({ minMs: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 3_600_000 })), more: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 82_800_000 })) })
   it.prop("with a longest pause doubles up to exactly that", { bounds: Arbitrary.schema(Bounds) }, ({ bounds: { minMs, more } }) => {

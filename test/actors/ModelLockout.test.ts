@@ -4,7 +4,6 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import * as ModelLockout from "#actors/resilience/ModelLockout.ts"
 import { modelLockoutDefaults } from "#schemas/records/ResilienceSettings.ts"
-import { long } from "#test/support/properties.ts"
 
 const on: ModelLockout.LockoutRules = { ...modelLockoutDefaults, enabled: true }
 const fail = (state: ModelLockout.State | null, status: number, now: number, settings: ModelLockout.LockoutRules = on) =>
@@ -67,5 +66,5 @@ describe("a model lockout", () => {
       }
       if (status === 400 || status === 500) assert.strictEqual(state, before)
     }
-  }, long)
+  }, { arbitrary: { size: 60 } })
 })

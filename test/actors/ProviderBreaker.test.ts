@@ -4,7 +4,6 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
 import { maxHintMs } from "#actors/resilience/retryHint.ts"
-import { long } from "#test/support/properties.ts"
 
 const settings: ProviderBreaker.BreakerRules = { degradationThreshold: 2, failureThreshold: 4, resetTimeoutMs: 1_000 }
 
@@ -195,7 +194,7 @@ describe("any history of calls", () => {
         : row >= settings.degradationThreshold ? "degraded" : "closed"
       assert.strictEqual(ProviderBreaker.phaseOf(state, settings, now), expected)
     }
-  }, long)
+  }, { arbitrary: { size: 120 } })
 
   describe("that is open for one model", () => {
     const [early, closed] = enter(ProviderBreaker.fresh, 0)

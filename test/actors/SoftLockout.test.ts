@@ -5,7 +5,6 @@ import * as Schema from "effect/Schema"
 import * as AccountSignals from "#actors/resilience/AccountSignals.ts"
 import * as SoftLockout from "#actors/resilience/SoftLockout.ts"
 import { PublicError } from "#schemas/errors.ts"
-import { long } from "#test/support/properties.ts"
 
 const HOUR = 3_600_000
 
@@ -25,7 +24,7 @@ describe("soft lockouts", () => {
       begun.push(now)
       assert.isAtMost(state.length, 3)
     }
-  }, long)
+  }, { arbitrary: { size: 40 } })
 })
 
 describe("an unclear refusal", () => {

@@ -3,7 +3,6 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { OPENS_AFTER, StoreBreaker } from "#src/platform/redis/StoreBreaker.ts"
-import { long } from "#test/support/properties.ts"
 
 const acts = Arbitrary.schema(Schema.Array(Schema.Literals(["answered", "unanswered", "unanswered", "probe"])).check(Schema.isMaxLength(60)))
 
@@ -30,5 +29,5 @@ describe("the breaker on the shared store", () => {
       assert.strictEqual(breaker.lets, !open)
       assert.strictEqual(breaker.state, !open ? "closed" : probing ? "half-open" : "open")
     }
-  }, long)
+  }, { arbitrary: { size: 60 } })
 })

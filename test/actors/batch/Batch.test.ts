@@ -3,7 +3,6 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import * as Batch from "#actors/batch/Batch.ts"
 import type { BatchState } from "#schemas/batches/Batch.ts"
-import { long } from "#test/support/properties.ts"
 
 const WINDOW = 1_000
 const made = Batch.made(0, WINDOW)
@@ -94,7 +93,7 @@ describe("any history of a batch", () => {
       assert.deepStrictEqual(Batch.step(next, { _tag: "Turn" }, Math.min(now, WINDOW - 1))[1], intents)
       state = next
     }
-  }, long)
+  }, { arbitrary: { size: 60 } })
 
   it.prop("ends when its runner does what it is told", { acts: Arbitrary.schema(Schema.Array(Act).check(Schema.isMaxLength(20))) }, ({ acts }) => {
     let state: BatchState = made
@@ -108,5 +107,5 @@ describe("any history of a batch", () => {
       ;[state] = Batch.step(state, done, now)
     }
     assert.isTrue(Batch.isOver(state))
-  }, long)
+  }, { arbitrary: { size: 60 } })
 })

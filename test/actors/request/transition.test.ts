@@ -155,13 +155,13 @@ describe("a request", () => {
 
   it.prop("keeps its budgets, its commit point and its one terminal event, whatever happens in whatever order", sequences, (sequence) => {
     played(sequence)
-  }, { arbitrary: { runs: 3_000, size: 60 } })
+  }, { arbitrary: { size: 60, runs: 3_000 } })
 
   // Always the same sequences: by chance others leave one intent out, once in some runs.
   const reached = new Set<string>()
   it.prop("meets the events of a fixed seed", sequences, (sequence) => {
     for (const intent of played(sequence).intents) reached.add(intent)
-  }, { arbitrary: { runs: 3_000, size: 60, seed: 1 } })
+  }, { arbitrary: { size: 60, runs: 3_000, seed: 1 } })
 
   afterAll(() => {
     // Empty when only another test was chosen.

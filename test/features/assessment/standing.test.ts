@@ -5,7 +5,6 @@ import * as Schema from "effect/Schema"
 import { standingOf } from "#src/features/assessment/comboHealth.ts"
 import * as Standing from "#src/features/assessment/standing.ts"
 import { ModelStanding, ProbeOutcome } from "#src/features/assessment/Assessment.ts"
-import { long } from "#test/support/properties.ts"
 
 const outcomes = Arbitrary.schema(Schema.Array(ProbeOutcome).check(Schema.isMaxLength(30)))
 const statuses = Arbitrary.schema(Schema.Array(ModelStanding).check(Schema.isMaxLength(8)))
@@ -23,7 +22,7 @@ describe("the standing of a model", () => {
     if (last === "failed") assert.include(["failing", "broken"], standing.status)
     if (last === "passed" && row >= 2) assert.strictEqual(standing.status, "working")
     if (last === "failed" && row >= 3) assert.strictEqual(standing.status, "broken")
-  }, long)
+  }, { arbitrary: { size: 30 } })
 
   it("three failures break it, one pass is not enough, two restore it", () => {
     const row: Array<ProbeOutcome> = ["failed", "failed", "failed", "passed", "rate_limited", "passed", "failed"]
@@ -35,5 +34,5 @@ describe("the standing of a model", () => {
     assert.strictEqual(standing === "healthy", statuses.length > 0 && statuses.every((status) => status === "working"))
     assert.strictEqual(standing === "down", statuses.length > 0 && statuses.every((status) => status === "failing" || status === "broken"))
     if (standing === "degraded") assert.include(statuses, "working")
-  })
+  }, { arbitrary: { size: 30 } })
 })

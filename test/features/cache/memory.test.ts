@@ -3,7 +3,6 @@ import * as Schema from "effect/Schema"
 import type { CachedAnswer } from "#src/features/cache/ports/ResponseCache.ts"
 import { MemoryCache } from "#src/features/cache/MemoryCache.ts"
 import { RecentReplies } from "#src/features/cache/idempotency/RecentReplies.ts"
-import { long } from "#test/support/properties.ts"
 
 const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
@@ -42,7 +41,7 @@ describe("MemoryCache", () => {
     }
     for (let i = 0; i <= 12; i++) cache.delete(`k${i}`)
     assert.deepStrictEqual([cache.size, cache.bytes], [0, 0])
-  }, long)
+  }, { arbitrary: { size: 80 } })
 
   it("forgets by model and by age", () => {
     const cache = new MemoryCache(() => ({ maxEntries: 10, maxBytes: 100_000 }))

@@ -9,7 +9,6 @@ import { BreakerTable, CLAIM_MS } from "#src/features/resilience/redis/BreakerTa
 import { Tables } from "#src/features/resilience/local/Tables.ts"
 import { isPass, target, verdict } from "./support.ts"
 import { connection } from "#test/suites/records.ts"
-import { long } from "#test/support/properties.ts"
 
 const NODES = 3
 const RESET_MS = 3_000
@@ -323,5 +322,5 @@ describe("breakers over several nodes", () => {
       world.pass(500)
     }
     for (const node of world.nodes) assert.isNull(node.check(to, world.now))
-  }, long)
+  }, { arbitrary: { size: 120 } })
 })

@@ -6,7 +6,6 @@ import type { Pass } from "#actors/request/ports/Resilience.ts"
 import { Tables } from "#src/features/resilience/local/Tables.ts"
 import { isPass, target, verdict } from "./support.ts"
 import { connection } from "#test/suites/records.ts"
-import { long } from "#test/support/properties.ts"
 
 const records = [connection({ id: "c-1", maxConcurrent: 3 }), connection({ id: "c-2" }), connection({ id: "c-3", provider: "groq" })]
 const targets = records.flatMap((record) => ["m", "n"].map((model) => target(record, { model })))
@@ -72,7 +71,7 @@ describe("any history of calls", () => {
     })
     for (const { pass } of run.running) pass.release(null, run.now)
     assert.deepStrictEqual(run.tables.inFlight(), { total: 0, perProvider: {} })
-  }, long)
+  }, { arbitrary: { size: 150 } })
 
   it.prop("ends every block: after a day without calls each target may be called, one at a time at least", { history: acts }, ({ history }) => {
     const run = play(history, settings, () => {})
@@ -85,7 +84,7 @@ describe("any history of calls", () => {
       if (isPass(pass)) pass.release(verdict(200), later)
       assert.strictEqual(run.tables.health(to, later).breaker, "closed")
     }
-  }, long)
+  }, { arbitrary: { size: 150 } })
 
   it.prop("keeps the mechanisms apart: other connections, models and providers are not touched", { history: acts }, ({ history }) => {
     const elsewhere = target(records[2] ?? null, { model: "m" })
@@ -98,7 +97,7 @@ describe("any history of calls", () => {
         assert.include([undefined, "breaker-open", "breaker-probing"], reason)
       }
     })
-  }, long)
+  }, { arbitrary: { size: 150 } })
 
   it.prop("client aborts and the request's own faults block nobody", { history: acts }, ({ history }) => {
     const harmless = history.map((act) => act.act === "release" && ![-1, 200, 400].includes(act.status) ? { ...act, status: -1 as const } : act)
@@ -106,5 +105,5 @@ describe("any history of calls", () => {
       for (const to of targets) assert.include([undefined, "connection-busy"], tables.check(to, now)?.reason)
       assert.lengthOf(tables.breakers(now).filter((view) => view.state !== "closed"), 0)
     })
-  }, long)
+  }, { arbitrary: { size: 150 } })
 })

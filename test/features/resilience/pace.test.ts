@@ -3,7 +3,6 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import * as Pace from "#actors/resilience/Pace.ts"
-import { long } from "#test/support/properties.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 const rules = Arbitrary.schema(Schema.Struct({ perMinute: between(0, 12), gapMs: between(0, 3_000) }))
@@ -31,7 +30,7 @@ describe("pacing", () => {
       if (before !== undefined) assert.isAtLeast(at - before, rules.gapMs)
       if (rules.perMinute > 0) assert.isAtMost(starts.filter((other) => other > at - 60_000 && other <= at).length, rules.perMinute)
     }
-  }, long)
+  }, { arbitrary: { size: 80 } })
 
   it.prop("opens at the time it names, within a minute and a second", { rules, waits }, ({ rules, waits }) => {
     let state = Pace.idle
@@ -46,7 +45,7 @@ describe("pacing", () => {
       state = Pace.started(state, opens)
       now = opens
     }
-  }, long)
+  }, { arbitrary: { size: 80 } })
 
   it("a clock that was set back prolongs nothing beyond the limits themselves", () => {
     const limits = { perMinute: 1, gapMs: 500 }

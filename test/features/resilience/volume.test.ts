@@ -3,7 +3,6 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import * as Volume from "#actors/resilience/Volume.ts"
-import { long } from "#test/support/properties.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 const rules = Arbitrary.schema(Schema.Struct({ requestsPerDay: between(0, 12), tokensPerMinute: between(0, 5_000), tokensPerDay: between(0, 20_000) }))
@@ -50,7 +49,7 @@ describe("volume", () => {
     play(rules, calls, (full, now, settled, inFlight) => {
       if (full === null) assert.isBelow(sum(settled, now, Volume.dayMs, () => 1) + inFlight, rules.requestsPerDay)
     })
-  }, long)
+  }, { arbitrary: { size: 100 } })
 
   it.prop("no call begins while the tokens of the minute or the day reach their limit", { rules, calls }, ({ calls, rules }) => {
     play(rules, calls, (full, now, settled) => {
@@ -58,7 +57,7 @@ describe("volume", () => {
       if (rules.tokensPerMinute > 0) assert.isBelow(sum(settled, now, Volume.minuteMs, ({ tokens }) => tokens), rules.tokensPerMinute)
       if (rules.tokensPerDay > 0) assert.isBelow(sum(settled, now, Volume.dayMs, ({ tokens }) => tokens), rules.tokensPerDay)
     })
-  }, long)
+  }, { arbitrary: { size: 100 } })
 
   it.prop("what is used of a window and a sixtieth, and reserved, is all that keeps a call out", { rules, calls }, ({ calls, rules }) => {
     play(rules, calls, (full, now, settled, inFlight, state) => {
@@ -67,7 +66,7 @@ describe("volume", () => {
       if (within(rules.requestsPerDay, Volume.dayMs, inFlight, () => 1) && within(rules.tokensPerDay, Volume.dayMs, reserved, ({ tokens }) => tokens)
         && within(rules.tokensPerMinute, Volume.minuteMs, reserved, ({ tokens }) => tokens)) assert.isNull(full)
     })
-  }, long)
+  }, { arbitrary: { size: 100 } })
 
   it.prop("the end that it names is the end: not before it, and within a day", { rules, calls }, ({ calls, rules }) => {
     play(rules, calls, (full, now, _settled, _inFlight, state) => {
@@ -79,7 +78,7 @@ describe("volume", () => {
       assert.isNull(Volume.fullOf(state, rules, 0, alone.until))
       assert.isNotNull(Volume.fullOf(state, rules, 0, alone.until - 1))
     })
-  }, long)
+  }, { arbitrary: { size: 100 } })
 
   it.prop("the parts of all nodes are the whole day, but for the rounding of each", { calls, nodes }, ({ calls, nodes }) => {
     const slots = calls.map(({ open, tokens }, at): Volume.DaySlot => ({ begin: begin + at * Volume.daySlotMs, last: begin + at * Volume.daySlotMs + 5, requests: open, tokens }))
@@ -91,7 +90,7 @@ describe("volume", () => {
       assert.strictEqual(part, Math.ceil(whole / nodes))
     }
     assert.strictEqual(state.minuteTokens.slots.length, 1)
-  }, long)
+  }, { arbitrary: { size: 100 } })
 
   it("a call in flight counts as one request and as the tokens of a usual call", () => {
     const limits = { requestsPerDay: 0, tokensPerMinute: 1_500, tokensPerDay: 0 }
