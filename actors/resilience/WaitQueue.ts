@@ -240,13 +240,11 @@ export class WaitQueue<W> {
 
   /** Into another line, in its lane at the place of its arrival. */
   private move(node: Node<W>, block: Block): void {
-    const from = node.line
     this.unlink(node)
     const line = this.line(block.line)
     node.line = line
     this.link(node)
     if (block.until !== null) this.lookAgain(line, block.until)
-    if (!from.stirred) this.forget(from)
   }
 
   /** The waiter of an entry that leaves; null when it has left already. */

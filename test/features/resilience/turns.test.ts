@@ -172,7 +172,7 @@ describe("any history of a line", () => {
     world.pass(10_000)
     assert.deepStrictEqual([world.turns.size, world.waiting.size], [0, 0])
     world.serve()
-    assert.deepStrictEqual([world.turns.wakeAt(), world.turns.sizes()], [null, []])
+    assert.deepStrictEqual([world.turns.wakeAt(), world.turns.sizes(), world.turns.lineCount], [null, [], 0])
   }, long)
 
   it.prop("when everything ends, everybody who still waits goes in the order of arrival", { history: histories }, ({ history }) => {
@@ -192,6 +192,50 @@ describe("any history of a line", () => {
 })
 
 describe("a line", () => {
+  const Move = Schema.Struct({ kind: Schema.Literals(["join", "join", "leave", "free"]), which: between(0, 30), twice: Schema.Boolean })
+  it.prop("is a list: who joins stands last, who leaves is not missed, and the first goes", { moves: Arbitrary.schema(Schema.Array(Move).check(Schema.isMaxLength(80))) }, ({ moves }) => {
+    let free = 0
+    const turns = new WaitQueue<number>(() => free > 0 ? null : { line: "x", until: null })
+    const line: Array<{ readonly name: number; readonly entry: QueueEntry<number> }> = []
+    for (const [name, { kind, twice, which }] of moves.entries()) {
+      const block = { line: "x", until: null }
+      if (kind === "join") line.push({ name, entry: turns.join(name, twice ? [block, block] : [block], 1e9, "") })
+      else if (kind === "leave") {
+        const [left] = line.splice(which % Math.max(1, line.length), 1)
+        if (left !== undefined) assert.isTrue(turns.leave(left.entry))
+      } else {
+        free = 1
+        turns.freed("x")
+        const turn = turns.next(0)
+        free = 0
+        assert.deepStrictEqual(turn, line.length === 0 ? null : { waiter: line.shift()?.name, end: "go" })
+        assert.isNull(turns.next(0))
+      }
+      assert.deepStrictEqual([turns.size, turns.sizeOf("x"), turns.lineCount], [line.length, line.length, line.length > 0 ? 1 : 0])
+      assert.deepStrictEqual(turns.entries().map(({ waiter }) => waiter), line.map(({ name: waiting }) => waiting))
+    }
+  }, { arbitrary: { size: 80, runs: 200 } })
+
+  it("takes who comes from another line between those who came before and after, and looks again when that says", () => {
+    const lines = new Map([["a", "x"], ["b", "gate"], ["c", "x"], ["d", "gate"]])
+    let until: number | null = 50
+    const turns = new WaitQueue<string>((name) => {
+      const line = lines.get(name)
+      return line === undefined ? null : { line, until: line === "y" ? until : null }
+    })
+    for (const [name, line] of lines) turns.join(name, [{ line, until: null }], 1_000, "")
+    for (const name of lines.keys()) lines.set(name, "y")
+    turns.freed("gate")
+    assert.deepStrictEqual([turns.next(0), turns.sizes(), turns.wakeAt()], [null, [["x", 2], ["y", 2]], 50])
+    turns.freed("x")
+    assert.deepStrictEqual([turns.next(0), turns.sizes()], [null, [["y", 4]]])
+    assert.deepStrictEqual(turns.entries().map(({ waiter }) => waiter), ["a", "b", "c", "d"])
+    until = null
+    lines.delete("a")
+    lines.delete("b")
+    assert.deepStrictEqual([turns.next(50)?.waiter, turns.next(50)?.waiter, turns.next(50), turns.wakeAt()], ["a", "b", null, 1_000])
+  })
+
   it("who is held up by something else moves to the line before that, at the place of its arrival", () => {
     const blocks = new Map<string, string>([["a", "gate"], ["b", "connection"]])
     const turns = new WaitQueue<string>((name) => {
