@@ -84,6 +84,32 @@ export const suite = (name: string, layer: Layer.Layer<BatchStore>): void => {
       assert.isNull(yield* store.finish("batch_gone", [result(1)], 2_000, batchRecord("batch_gone", {}, running(1))))
     }))
 
+    it.effect("batches leave each other alone", () => Effect.gen(function*() {
+      const store = yield* BatchStore
+      for (const id of ["batch_x", "batch_y"]) yield* store.insert(batchRecord(id, {}, running(4)))
+      const other = yield* store.find("batch_y", "all")
+      const known = (yield* store.find("batch_x", "all"))!
+      yield* store.finish("batch_x", [result(1)], 2_000, known)
+      yield* store.finish("batch_x", [result(2)], 2_000)
+      yield* store.advance("batch_x", { line: 3, offset: 300 })
+      assert.deepStrictEqual(yield* store.find("batch_y", "all"), other)
+      yield* store.finish("batch_y", [result(3), result(4)], 2_000)
+      const lines = (id: string) => Effect.map(Effect.all([store.finished(id, 1, 9), store.page(id, false, { after: 0, through: 9 }, 1_000)]), ([finished, { text }]) => [[...finished].sort(), text])
+      assert.deepStrictEqual(yield* lines("batch_x"), [[1, 2], '{"line":1}\n{"line":2}\n'])
+      assert.deepStrictEqual([yield* store.lastAnswer("batch_x", false), yield* store.lastAnswer("batch_y", false)], [2, 4])
+      yield* store.dropResults("batch_x")
+      assert.deepStrictEqual([yield* lines("batch_x"), yield* lines("batch_y")], [[[], ""], [[3, 4], '{"line":3}\n{"line":4}\n']])
+      for (const id of ["batch_x", "batch_y"]) {
+        const one = (yield* store.find(id, "all"))!
+        yield* store.change({ ...one, state: { ...one.state, status: "cancelled", cancelledAt: 9 } })
+        // Its record is as it was read, but it takes no answers any more.
+        assert.isNull(yield* store.finish(id, [result(4)], 3_000, { ...one, version: one.version + 1 }))
+      }
+      yield* store.told(["batch_x"])
+      assert.deepStrictEqual((yield* store.untold(100)).map(({ id }) => id).filter((id) => id === "batch_x" || id === "batch_y"), ["batch_y"])
+      yield* store.told(["batch_y"])
+    }))
+
     it.effect("two at once count a line once", () => Effect.gen(function*() {
       const store = yield* BatchStore
       yield* store.insert(batchRecord("batch_e", {}, running(50)))
@@ -140,9 +166,10 @@ export const suite = (name: string, layer: Layer.Layer<BatchStore>): void => {
       assert.strictEqual(yield* store.remove("o3", { keyId: "ko" }), "removed")
       assert.deepStrictEqual(yield* store.inputsInUse(["file-o1", "file-none"]), new Set(["file-o1"]))
       const removeOver = (before: number, onlyCompleted: boolean) => store.removeOver({ scope: { keyId: "ko" }, before, onlyCompleted, limit: 10 })
+      yield* store.insert(batchRecord("o4", { ownerKeyId: "ko" }, { createdAt: 4, status: "failed" }))
       assert.deepStrictEqual(yield* removeOver(5, true), [])
       assert.deepStrictEqual(yield* removeOver(6, true), [{ id: "o0", inputFileId: "file-o1", outputFileId: "file-out", errorFileId: null }])
-      assert.deepStrictEqual(yield* removeOver(1_000, false), [])
+      assert.deepStrictEqual((yield* removeOver(1_000, false)).map(({ id }) => id), ["o4"])
     }))
   })
 }

@@ -20,6 +20,7 @@ export const suite = (name: string, layer: Layer.Layer<KeyStore>): void => {
         assert.deepStrictEqual(revealed(yield* store.get("k-1")), revealed(given))
         assert.isNull(yield* store.findByHash("h-unknown"))
         assert.isNull(yield* store.get("k-unknown"))
+        yield* store.insert(apiKey({ id: "k-1b", keyHash: "h-1b" }))
         assert.deepStrictEqual((yield* store.some(["k-1", "k-unknown"])).map(({ id }) => id), ["k-1"])
         assert.deepStrictEqual(yield* store.some([]), [])
       }))
@@ -71,8 +72,11 @@ export const suite = (name: string, layer: Layer.Layer<KeyStore>): void => {
       Effect.gen(function*() {
         const store = yield* KeyStore
         yield* store.insert(apiKey({ id: "k-4", keyHash: "h-4" }))
-        yield* store.touch("k-4", at(10))
+        yield* store.insert(apiKey({ id: "k-4b", keyHash: "h-4b" }))
         yield* store.touch("k-4", at(5))
+        yield* store.touch("k-4", at(10))
+        yield* store.touch("k-4", at(7))
+        assert.isNull((yield* store.get("k-4b"))?.lastUsedAt)
         yield* store.touch("k-nobody", at(5))
         assert.strictEqual((yield* store.get("k-4"))?.lastUsedAt, at(10))
       }))
@@ -87,7 +91,9 @@ export const suite = (name: string, layer: Layer.Layer<KeyStore>): void => {
         assert.deepStrictEqual(yield* store.get("k-5"), next)
         assert.isNull(yield* store.findByHash("h-5"))
         assert.isFalse(yield* store.replace(apiKey({ id: "k-nobody", keyHash: "h-nobody" }), updatedAt))
+        yield* store.insert(apiKey({ id: "k-5b", keyHash: "h-5c" }))
         assert.isTrue(yield* store.remove("k-5"))
+        assert.strictEqual((yield* store.get("k-5b"))?.id, "k-5b")
         assert.isFalse(yield* store.remove("k-5"))
       }))
 

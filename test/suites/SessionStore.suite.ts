@@ -23,6 +23,8 @@ export const suite = (name: string, layer: Layer.Layer<SessionStore>): void => {
       Effect.gen(function*() {
         const store = yield* SessionStore
         yield* store.insert(session({ id: "s-2" }))
+        const other = session({ id: "s-21" })
+        yield* store.insert(other)
         yield* store.extend("s-2", 5_000)
         yield* store.extend("s-2", 3_000)
         assert.strictEqual((yield* store.get("s-2"))?.expiresAt, 5_000)
@@ -30,6 +32,7 @@ export const suite = (name: string, layer: Layer.Layer<SessionStore>): void => {
         yield* store.extend("s-2", 9_000)
         const row = yield* store.get("s-2")
         assert.deepStrictEqual([row?.expiresAt, row?.revokedAt], [5_000, 4_000])
+        assert.deepStrictEqual(yield* store.get("s-21"), other)
       }))
 
     it.effect("revoke is told once", () =>

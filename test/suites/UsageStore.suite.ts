@@ -175,6 +175,7 @@ export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
         assert.deepStrictEqual(yield* ids({ status: 502 }), ["f-1"])
         assert.deepStrictEqual(yield* ids({ model: "m2" }), ["f-2"])
         assert.deepStrictEqual(yield* ids({ apiKeyId: "key-f", connectionId: "conn-f" }), ["f-3"])
+        assert.deepStrictEqual([yield* ids({ apiKeyId: "key-f" }), yield* ids({ connectionId: "conn-f" })], [["f-3"], ["f-3"]])
         assert.deepStrictEqual(yield* ids({ apiKeyId: "key-f", status: 500 }), [])
       }))
 
