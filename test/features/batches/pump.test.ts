@@ -4,7 +4,6 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { Progress } from "#src/features/batches/lines/Progress.ts"
 import { Slots } from "#src/features/batches/run/Slots.ts"
-import { long } from "#test/support/properties.ts"
 
 const Order = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000 }))).check(Schema.isMaxLength(60))
 const cursorAt = (place: number) => ({ line: place + 2, offset: place * 10 })
@@ -27,7 +26,7 @@ describe("the progress of a batch", () => {
       assert.deepStrictEqual(progress.take(least), expected)
       if (expected !== null) told = passed
     }
-  }, long)
+  }, { arbitrary: { size: 60 } })
 })
 
 describe("slots", () => {

@@ -65,7 +65,7 @@ describe("the order", () => {
     const ranked = Rank.rank(strategy, scores.length, new Map(scores.flatMap((score, place) => score === 0 ? [] : [[place, score]])))
     assert.deepStrictEqual(ranked.map(({ place }) => place).sort((a, b) => a - b), scores.map((_, place) => place))
     for (let i = 1; i < ranked.length; i++) assert.isAtLeast(ranked[i - 1]?.score ?? 0, ranked[i]?.score ?? 0)
-  }, { arbitrary: { runs: 200 } })
+  }, { arbitrary: { size: 40, runs: 200 } })
 })
 
 describe("what is told", () => {
@@ -118,7 +118,7 @@ describe("what is told", () => {
     assert.strictEqual(ranked.length, texts.length)
     assert.strictEqual(all.choose(null, question, wanted, now).text, text)
     assert.strictEqual(all.text(null, () => question, wanted, now), text)
-  }, { arbitrary: { runs: 200 } })
+  }, { arbitrary: { size: 40, runs: 200 } })
 })
 
 describe("the question", () => {
