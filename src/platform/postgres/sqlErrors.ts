@@ -23,6 +23,8 @@ export interface DriverFailure {
   readonly code: string
   readonly table: string | null
   readonly constraint: string | null
+  /** The server ended the connection with this error, or itself. */
+  readonly fatal: boolean
 }
 
 const text = (error: unknown, field: string): string | null => {
@@ -36,7 +38,8 @@ const failureOf = (error: unknown): DriverFailure => ({
   message: text(error, "message") ?? String(error),
   code: text(error, "code") ?? "",
   table: text(error, "table_name"),
-  constraint: text(error, "constraint_name")
+  constraint: text(error, "constraint_name"),
+  fatal: ["FATAL", "PANIC"].includes(text(error, "severity") ?? "")
 })
 
 /** SQLSTATE as the server sends it; `EPIPE` and its like are not. */
@@ -63,7 +66,7 @@ const reasonOf = (failure: DriverFailure): SqlErrorReason => {
   if (code === "40001") return new SerializationError(fields)
   if (code === "42501") return new AuthorizationError(fields)
   if (code.startsWith("28") || code === "SASL_SIGNATURE_MISMATCH") return new AuthenticationError(fields)
-  if (isConnectionCode(code)) return new ConnectionError(fields)
+  if (failure.fatal || isConnectionCode(code)) return new ConnectionError(fields)
   if (code.startsWith("42")) return new SqlSyntaxError(fields)
   return new UnknownError(fields)
 }

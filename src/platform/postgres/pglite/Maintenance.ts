@@ -37,9 +37,13 @@ export interface Maintenance {
   readonly stop: () => void
 }
 
-/** Starts the timer. `exclusive` runs a task while no message of the session is served; failures are warnings. */
+/**
+ * Starts the timer. `exclusive` runs a task while no message of the session is served; failures are warnings. What writes goes through
+ * `statement`, because PGlite's own `exec` waits for ever for a server that gave up.
+ */
 export const make = (
   database: PGlite,
+  statement: (sql: string) => Promise<void>,
   exclusive: (task: () => Promise<void>) => void,
   options: MaintenanceOptions
 ): Maintenance => {
@@ -50,10 +54,10 @@ export const make = (
   const work = async (): Promise<void> => {
     const [state] = (await database.query<{ bytes: number; age: number; xids: number }>(walQuery)).rows
     if (state === undefined) return
-    if (state.bytes >= walBytes || (state.bytes > 0 && state.age >= checkpointAge)) await database.exec("CHECKPOINT")
-    if (state.xids >= freezeAge) return void await database.exec("VACUUM (FREEZE, ANALYZE)")
+    if (state.bytes >= walBytes || (state.bytes > 0 && state.age >= checkpointAge)) await statement("CHECKPOINT")
+    if (state.xids >= freezeAge) return await statement("VACUUM (FREEZE, ANALYZE)")
     const [table] = (await database.query<{ name: string }>(tableQuery)).rows
-    if (table !== undefined) await database.exec(`VACUUM (ANALYZE) ${table.name}`)
+    if (table !== undefined) await statement(`VACUUM (ANALYZE) ${table.name}`)
   }
 
   const turn = (): void =>

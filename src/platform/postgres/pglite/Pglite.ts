@@ -46,6 +46,8 @@ export interface Pglite {
 const connectTimeout = 10_000
 /** ms for a clean shutdown (a checkpoint). */
 const closeTimeout = 5_000
+/** ms after a start that failed until the next one: a disk that is full refuses each, and each costs a second of the processor. */
+const restAfterFailure = 2_000
 
 /** The server that this process began before what uses it was loaded; null = each user begins its own. */
 export class Begun extends Context.Reference<Pglite | null>("gateway/platform/postgres/Pglite/Begun", { defaultValue: () => null }) {}
@@ -58,23 +60,26 @@ class Life {
   #waiting: { readonly type: PgliteReport["type"]; readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null
   #over: Error | null = null
   #killed = false
+  #ready = false
 
   /** `lost` is called at an unexpected end. */
   constructor(data: StartData, lost: (error: Error) => void) {
     this.#worker = new Worker(entry, { name: "pglite", workerData: data })
+    const died = (error: Error) => {
+      if (this.alive && !this.#killed) lost(error)
+      this.#end(error)
+    }
     this.#worker.on("message", (report: unknown) => {
       if (!isReport(report)) return
-      if (report.type === "failed") this.#end(new Error(report.message))
+      if (report.type === "ready") this.#ready = true
+      // A first start that fails is told by what waits for it.
+      if (report.type === "failed") (this.#ready ? died : this.#end.bind(this))(new Error(report.message))
       else if (this.#waiting?.type === report.type) {
         const { resolve } = this.#waiting
         this.#waiting = null
         resolve()
       }
     })
-    const died = (error: Error) => {
-      if (this.alive && !this.#killed) lost(error)
-      this.#end(error)
-    }
     this.#worker.on("error", died)
     this.#worker.on("exit", () => died(new Error("The embedded Postgres has ended.")))
   }
@@ -228,6 +233,7 @@ export const begin = Effect.fnUntraced(function*(options: Options) {
       })
   })
 
+  let resting: Error | null = null
   const connect = async (): Promise<Duplex> => {
     if (closed) throw Object.assign(new Error("The embedded Postgres is closed."), { code: "CONNECTION_ENDED" })
     const life = await current.catch(() => null)
@@ -238,10 +244,16 @@ export const begin = Effect.fnUntraced(function*(options: Options) {
         // It hangs in a statement or has just died.
       }
     }
+    if (resting !== null) throw resting
     await life?.kill()
     current = start()
-    current.catch(() => undefined)
-    return (await current).session()
+    current.catch((error: unknown) => {
+      resting = new Error(`The embedded Postgres in ${directory} did not start again (${messageOf(error)}): free its disk, or see why it cannot be written.`)
+      setTimeout(() => {
+        resting = null
+      }, restAfterFailure).unref()
+    })
+    return (await current.catch((error: unknown) => Promise.reject(resting ?? error))).session()
   }
   return { ready: Effect.asVoid(ready), connect } satisfies Pglite
 })

@@ -15,6 +15,7 @@ import { compactHeap } from "#src/platform/structures/compactHeap.ts"
 import { crashed, DurableFS, syncFile, syncFiles, syncTree } from "./DurableFS.ts"
 import * as FreshDatabase from "./freshDatabase.ts"
 import * as Maintenance from "./Maintenance.ts"
+import { errorIn, fatalIn, queryOf } from "./messages.ts"
 import { isCommand, isStartData, marker, type PgliteReport, type StartData } from "./protocol.ts"
 
 const terminate = 0x58
@@ -82,11 +83,14 @@ const stepBack = (): void => {
   }
 }
 
-const idleReply = [0x5a, 0, 0, 0, 5, 0x49]
+const readyReply = [0x5a, 0, 0, 0, 5]
+const idleReply = [...readyReply, 0x49]
 
-/** True when a reply ends with ReadyForQuery outside any transaction. */
-const endsIdle = (reply: Uint8Array): boolean =>
-  reply.length >= idleReply.length && idleReply.every((byte, index) => reply[reply.length - idleReply.length + index] === byte)
+/** True when a reply ends with ReadyForQuery, in any state or outside any transaction. */
+const endsWith = (reply: Uint8Array, end: ReadonlyArray<number>): boolean =>
+  end.every((byte, index) => reply[reply.length - idleReply.length + index] === byte)
+const endsIdle = (reply: Uint8Array): boolean => endsWith(reply, idleReply)
+const endsReady = (reply: Uint8Array): boolean => endsWith(reply, readyReply)
 
 const main = async (): Promise<void> => {
   // An event loop that has nothing to wait for but WebAssembly stops, and Node then waits for all of V8's optimising too.
@@ -99,31 +103,53 @@ const main = async (): Promise<void> => {
   // Not before: a start waits for it.
   stepBack()
 
+  let session: MessagePort | null = null
   // One thing at a time: messages of the session, a new session, maintenance.
   let last: Promise<void> = Promise.resolve()
   const exclusive = (task: () => Promise<void>): void => {
     last = last.then(task)
   }
-  const maintenance = Maintenance.make(database, exclusive, data.maintenance)
+  const ask = async (message: Uint8Array): Promise<Uint8Array> => {
+    const parts: Array<Uint8Array> = []
+    await database.execProtocolRawStream(message, {
+      syncToFs: false,
+      onRawData: (part) => {
+        parts.push(part.slice())
+      }
+    })
+    return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
+  }
+
+  /** A backend that gave up never answers again and keeps a core busy: nothing more is asked of it. */
+  const whileItLives = async (reply: Uint8Array): Promise<void> => {
+    const failure = endsReady(reply) ? null : fatalIn(reply)
+    if (failure === null) return
+    maintenance.stop()
+    session?.close()
+    report({ type: "failed", message: `The embedded Postgres gave up: ${failure}` })
+    await new Promise<never>(() => undefined)
+  }
+
+  const statement = async (sql: string): Promise<void> => {
+    const reply = await ask(queryOf(sql))
+    await whileItLives(reply)
+    const refused = errorIn(reply)
+    if (refused !== null) throw new Error(refused.message)
+  }
+  const maintenance = Maintenance.make(database, statement, exclusive, data.maintenance)
 
   const answer = async (port: MessagePort, message: Uint8Array): Promise<void> => {
-    const parts: Array<Uint8Array> = []
+    let reply: Uint8Array
     try {
-      await database.execProtocolRawStream(message, {
-        syncToFs: false,
-        onRawData: (part) => {
-          parts.push(part.slice())
-        }
-      })
+      reply = await ask(message)
     } catch {
       return port.close()
     }
-    const reply = parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
     if (reply.length > 0) port.postMessage(reply)
+    await whileItLives(reply)
     maintenance.used(message.length, endsIdle(reply))
   }
 
-  let session: MessagePort | null = null
   const connect = async (port: MessagePort): Promise<void> => {
     session?.close()
     session = port
