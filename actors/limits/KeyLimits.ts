@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 import * as Meter from "#actors/limits/Meter.ts"
-import { Rate } from "#actors/limits/Rate.ts"
+import { Rate, REFUSED_MS } from "#actors/limits/Rate.ts"
 import { RuleCounter } from "#actors/limits/RuleCounter.ts"
 import type { AmountRule, LimitRules } from "#actors/limits/rules.ts"
 import { unitsPerUsd } from "#actors/limits/rules.ts"
@@ -330,7 +330,7 @@ export class KeyLimits {
       return Effect.flatMap(store.permits(id, windowMs, limit, Math.max(1, rate.waiting) + ahead), (answer) => {
         if (!answer.known) return Effect.andThen(seed, ask)
         if (answer.granted === 0) {
-          rate.refusedUntil = at + Math.min(answer.waitMs, shortMs)
+          rate.refusedUntil = at + Math.min(answer.waitMs, REFUSED_MS)
           // From when it was read: the wait was counted after the question had left.
           rate.freeAt = now() + answer.waitMs
           return Effect.succeed({ waitMs: Math.max(1, answer.waitMs), slot: null })

@@ -131,7 +131,7 @@ export const make = Effect.fnUntraced(function*(options: LimitSources.Options) {
     let worst: Rate | null = null
     for (const rate of limits.rates) {
       const at = now()
-      const permit = rate.refusedUntil > at
+      const permit = rate.isRefused(at)
         ? { waitMs: Math.max(1, rate.freeAt - at), slot: null }
         : limits.takePermit(rate, at) ? heldPermit : yield* limits.askPermit(rate)
       if (permit.waitMs === 0) taken.push([rate, permit])

@@ -1,6 +1,9 @@
 /** What this node knows of one rule of a key about a rate: the places that it has taken and not yet used. */
 import type { RateRule } from "#actors/limits/rules.ts"
 
+/** Longest time for which a refusal is remembered, ms. */
+export const REFUSED_MS = 100
+
 export class Rate {
   rule: RateRule
   /** Places that this node holds. */
@@ -18,5 +21,10 @@ export class Rate {
 
   constructor(rule: RateRule) {
     this.rule = rule
+  }
+
+  /** The store refused just now. A clock that was set back must not prolong that. */
+  isRefused(now: number): boolean {
+    return this.refusedUntil > now && this.refusedUntil <= now + REFUSED_MS
   }
 }

@@ -22,8 +22,9 @@ export const slotOf = (windowMs: number): number => Math.max(1, Math.ceil(window
 
 export const make = (windowMs: number, limit: number): Rolling => ({ windowMs, slotMs: slotOf(windowMs), limit, slots: [] })
 
-/** Without the slots that no longer count. */
-export const current = (rolling: Rolling, now: number): Rolling => {
+/** Without the slots that no longer count. Those that a clock was set back behind count as of now: they leave within one window. */
+export const current = (given: Rolling, now: number): Rolling => {
+  const rolling = (given.slots.at(-1)?.[0] ?? 0) > now + given.slotMs ? setBack(given, now) : given
   const first = rolling.slots.findIndex(([, , last]) => last + rolling.windowMs > now)
   return first === 0 || rolling.slots.length === 0 ? rolling : { ...rolling, slots: first < 0 ? [] : rolling.slots.slice(first) }
 }
@@ -40,6 +41,12 @@ export const add = (rolling: Rolling, n: number, at: number): Rolling => {
   const known = rolling.slots[index]
   const slot: Slot = known?.[0] === begin ? [begin, known[1] + n, Math.max(known[2], at)] : [begin, n, at]
   return { ...rolling, slots: rolling.slots.toSpliced(index, known?.[0] === begin ? 1 : 0, slot) }
+}
+
+const setBack = (rolling: Rolling, now: number): Rolling => {
+  const ahead = (slot: Slot): boolean => slot[0] > now + rolling.slotMs
+  const moved = count({ ...rolling, slots: rolling.slots.filter(ahead) })
+  return add({ ...rolling, slots: rolling.slots.filter((slot) => !ahead(slot)) }, moved, now)
 }
 
 /** Takes a place out of the slot it was counted in: its request was not made. */

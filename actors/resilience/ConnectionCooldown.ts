@@ -143,6 +143,9 @@ const failed = (state: State, event: Extract<CooldownEvent, { readonly _tag: "Fa
   return [pause, { until, level, reason: rule.reason, status, guessed: grows || (rule.pause === "fixed" && rule.guessed === true) }, save]
 }
 
+/** The same pause by a clock that was set back by `ms`. */
+export const earlier = (state: State, ms: number): State => state.until === 0 ? state : { ...state, until: Math.max(1, state.until - ms) }
+
 export const step = (state: State, event: CooldownEvent, settings: CooldownRules, now: number): CooldownStep => {
   switch (event._tag) {
     case "Failed":

@@ -47,6 +47,9 @@ const pauseOf = (status: number, failures: number, settings: LockoutRules): numb
   return StatusReason.of(status) === "not-found" ? unknownModelMs : 0
 }
 
+/** The same lockout by a clock that was set back by `ms`. */
+export const earlier = (state: State, ms: number): State => ({ ...state, until: state.until - ms })
+
 export const step = (state: State | null, event: LockoutEvent, settings: LockoutRules, now: number): LockoutStep => {
   switch (event._tag) {
     case "Failed": {

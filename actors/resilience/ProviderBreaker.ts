@@ -98,6 +98,14 @@ export const refusalOf = (state: State, model: string, now: number): Extract<Bre
   return { _tag: "Refused", reason: "breaker-probing", until: now + probingRetryMs }
 }
 
+/** The same breaker by a clock that was set back by `ms`. */
+export const earlier = (state: State, ms: number): State => ({
+  ...state,
+  openUntil: state.openUntil === null ? null : state.openUntil - ms,
+  probeSince: state.probeSince === null ? null : state.probeSince - ms,
+  lastFailureAt: state.lastFailureAt === null ? null : state.lastFailureAt - ms
+})
+
 const closedAgain = (state: State): State => ({ ...fresh, era: state.era + 1, lastFailureAt: state.lastFailureAt, lastStatus: state.lastStatus })
 
 const opened = (state: State, only: string | null, settings: BreakerRules, { holdMs = 0, status }: Pick<Ended, "holdMs" | "status">, now: number): State => ({

@@ -23,7 +23,7 @@ import * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
 import * as Expired from "#src/features/resilience/expired.ts"
 import { marksOf } from "#src/features/resilience/ports/marks.ts"
 import * as StoredBreaker from "#src/features/resilience/storedBreaker.ts"
-import { storedCooldown } from "#src/features/resilience/local/places.ts"
+import { ClockSteps, storedCooldown } from "#src/features/resilience/local/places.ts"
 import type { Outside } from "#src/features/resilience/ports/resilienceSettings.ts"
 import * as NodeVolumes from "#src/features/resilience/local/NodeVolumes.ts"
 import { Tables } from "#src/features/resilience/local/Tables.ts"
@@ -59,7 +59,9 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   let writing = false
   let nodes = 1
 
+  const steps = new ClockSteps()
   const later = (): void => {
+    steps.note(now())
     if (writing) return
     writing = true
     fork(Supervisor.supervised("cooldown records", writer))
@@ -75,13 +77,17 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     provider: (provider, { guessed, level, reason, status, until }, at) => feed.lock({
       provider, connectionId: null, model: allModels, forMs: Math.max(0, until - at), failures: level, status, rest: { level, reason, guessed }, whole: true
     }),
-    rest: ({ id, provider }, model, { guessed, level, reason, status, until }, at) => feed.lock({
-      provider, connectionId: id, model, forMs: Math.max(0, until - at), failures: level, status, rest: { level, reason, guessed }
-    }),
-    lockout: ({ id, provider }, model, lockout, at) => feed.lock({
-      provider, connectionId: id, model,
-      forMs: lockout === null ? 0 : Math.max(0, lockout.until - at), failures: lockout?.failures ?? 0, status: lockout?.status ?? 0
-    }),
+    rest: ({ id, provider }, model, { guessed, level, reason, status, until }, at) => {
+      steps.note(now())
+      feed.lock({ provider, connectionId: id, model, forMs: Math.max(0, until - at), failures: level, status, rest: { level, reason, guessed } })
+    },
+    lockout: ({ id, provider }, model, lockout, at) => {
+      steps.note(now())
+      feed.lock({
+        provider, connectionId: id, model,
+        forMs: lockout === null ? 0 : Math.max(0, lockout.until - at), failures: lockout?.failures ?? 0, status: lockout?.status ?? 0
+      })
+    },
     expired: (id, message, at) => void fork(Expired.mark(configuration, connections, id, message, at)),
     breaker: (provider) => {
       tripped.add(provider)
@@ -176,8 +182,17 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     Effect.sync(quiet)
   ))
 
+  /** The clock is asked of what is blocked alone: a call that may go costs nothing more. */
+  const check: typeof tables.check = (target, at, ownFailures) => {
+    const blocked = tables.check(target, at, ownFailures)
+    const step = blocked === null ? 0 : steps.stepOf(now())
+    if (step === 0) return blocked
+    tables.setBack(step, now())
+    return tables.check(target, now(), ownFailures)
+  }
+
   return Context.make(Resilience, {
-    check: tables.check, enter: tables.enter, spent: used.spent, health: tables.health
+    check, enter: tables.enter, spent: used.spent, health: tables.health
   }).pipe(Context.add(ResilienceControl, {
     settings: () => tables.effective.settings,
     breakers: (at) => tables.breakers(at),

@@ -103,6 +103,14 @@ export class Tables implements Keeper, Blocks.NodeState {
     return Blocks.blocked(this, target, provider, connection, connection.models.get(target.model), now, false, ownFailures)
   }
 
+  /** The clock was set back by `ms`, and is at `now`. */
+  setBack(ms: number, now: number): void {
+    for (const places of [this.providers, this.connections, this.bare]) for (const place of places.values()) place.setBack(ms)
+    for (const [id, { breaker }] of this.providers) if (breaker.openUntil !== null) this.saved.breaker(id)
+    for (const [id, { cooldown }] of this.connections) if (cooldown.until > 0) this.saved.connection(id, cooldown, now)
+    this.stir()
+  }
+
   readonly enter = (target: Target, now: number, passesGuesses = false, ownFailures: OwnFailures | null = null): Pass | Unavailable => {
     const provider = this.provider(target.provider)
     const connection = this.connectionOf(target)

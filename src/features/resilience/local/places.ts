@@ -2,7 +2,7 @@
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import * as ConnectionCooldown from "#actors/resilience/ConnectionCooldown.ts"
-import type * as ModelLockout from "#actors/resilience/ModelLockout.ts"
+import * as ModelLockout from "#actors/resilience/ModelLockout.ts"
 import * as Pace from "#actors/resilience/Pace.ts"
 import * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
 import * as SoftLockout from "#actors/resilience/SoftLockout.ts"
@@ -18,6 +18,31 @@ const NEAR_MS = 1_000
 /** Models remembered per connection: their names may come from clients. */
 const rememberedModels = 512
 
+/** A smaller step of the clock prolongs nothing by more than itself, ms. */
+const STEP_MS = 60_000
+
+/**
+ * A clock that is set back must not prolong what rests. The ends of cooldowns, lockouts and open breakers are moments, because they are
+ * stored and shown as such: they move with the clock (`setBack` of each place).
+ */
+export class ClockSteps {
+  /** The latest time that was seen, ms since the epoch. */
+  #latest = 0
+
+  /** Something began. */
+  note(now: number): void {
+    if (now > this.#latest) this.#latest = now
+  }
+
+  /** How far the clock was set back since it was seen last, ms; 0 = it goes on. */
+  stepOf(now: number): number {
+    const step = this.#latest - now
+    if (step > 0 && step < STEP_MS) return 0
+    this.#latest = now
+    return Math.max(0, step)
+  }
+}
+
 export class ModelPlace {
   /** The queue before it. */
   readonly line: string
@@ -29,6 +54,11 @@ export class ModelPlace {
 
   constructor(line: string) {
     this.line = line
+  }
+
+  setBack(ms: number): void {
+    this.cooldown = ConnectionCooldown.earlier(this.cooldown, ms)
+    if (this.lockout !== null) this.lockout = ModelLockout.earlier(this.lockout, ms)
   }
 
   /** It rests or is locked. */
@@ -62,6 +92,11 @@ export class ProviderPlace {
 
   constructor(id: string) {
     this.id = id
+  }
+
+  setBack(ms: number): void {
+    this.cooldown = ConnectionCooldown.earlier(this.cooldown, ms)
+    this.breaker = ProviderBreaker.earlier(this.breaker, ms)
   }
 }
 
@@ -114,6 +149,11 @@ export class ConnectionPlace {
     this.id = id
     this.provider = provider
     this.line = id === null ? `provider ${provider}` : `connection ${id}`
+  }
+
+  setBack(ms: number): void {
+    this.cooldown = ConnectionCooldown.earlier(this.cooldown, ms)
+    for (const model of this.models.values()) model.setBack(ms)
   }
 
   /** `profileOf` once per origin: it reads a URL. */
