@@ -132,7 +132,7 @@ export const ComboConfig = Schema.Struct({
       condition: Schema.Literals(["exists", "nonEmpty", "equals", "notEquals"]),
       value: opt(Schema.Json)
     })).check(Schema.isMaxLength(20)))
-  })),
+  }).annotate({ identifier: "ResponseValidation" })),
   contextRequirements: opt(Schema.Struct({
     minContextWindow: opt(int(0, 100_000_000)),
     preferLargeContext: opt(Schema.Boolean),

@@ -13,7 +13,7 @@ export interface EvalExpectation extends Schema.Schema.Type<typeof EvalExpectati
 const EvalInput = Schema.Struct({
   messages: Schema.Array(EvalMessage).check(Schema.isMinLength(1), Schema.isMaxLength(32)),
   max_tokens: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 8_192 })))
-})
+}).annotate({ identifier: "EvalInput" })
 
 export const EvalCase = Schema.Struct({
   id: text(1, 100),
@@ -39,7 +39,9 @@ export const EvalSuite = Schema.Struct({
 }).annotate({ identifier: "EvalSuite" })
 export interface EvalSuite extends Schema.Schema.Type<typeof EvalSuite> {}
 
-export const EvalTarget = Schema.Struct({ type: Schema.Literals(["suite-default", "model", "combo"]), id: Schema.NullOr(Schema.String) })
+export const EvalTarget = Schema.Struct({
+  type: Schema.Literals(["suite-default", "model", "combo"]), id: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "EvalTarget" })
 export interface EvalTarget extends Schema.Schema.Type<typeof EvalTarget> {}
 
 export const EvalResult = Schema.Struct({
@@ -60,7 +62,7 @@ export const EvalResult = Schema.Struct({
 export interface EvalResult extends Schema.Schema.Type<typeof EvalResult> {}
 
 /** Judged answers of one model; `latencyMs` is their sum. */
-export const EvalTally = Schema.Struct({ cases: count, passed: count, latencyMs: Schema.Finite })
+export const EvalTally = Schema.Struct({ cases: count, passed: count, latencyMs: Schema.Finite }).annotate({ identifier: "EvalTally" })
 export interface EvalTally extends Schema.Schema.Type<typeof EvalTally> {}
 
 /** What routing keeps of a run: measured answers by canonical model id. `finishedAt`: ms since the epoch. */
@@ -82,7 +84,7 @@ export const EvalRunHead = Schema.Struct({
   failed: count,
   errors: count,
   models: Schema.Record(Schema.String, EvalTally)
-})
+}).annotate({ identifier: "EvalRunHead" })
 export interface EvalRunHead extends Schema.Schema.Type<typeof EvalRunHead> {}
 
 export const EvalRun = Schema.Struct({ ...EvalRunHead.fields, results: Schema.Array(EvalResult) })

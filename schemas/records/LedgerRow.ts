@@ -25,7 +25,7 @@ export const Phases = Schema.Struct({
   head: Schema.NullOr(Schema.Finite),
   /** The answer ended, or was given up; settling follows. */
   end: Schema.Finite
-})
+}).annotate({ identifier: "CallPhases" })
 export interface Phases extends Schema.Schema.Type<typeof Phases> {}
 
 /** One upstream attempt, one durable row. Times in ms since the epoch, durations in ms, cost in USD. */

@@ -52,25 +52,27 @@ export const ResilienceChange = Schema.Struct({
     executionMaxWaitMs: opt(int(0, 3_600_000)),
     maxQueueDepth: opt(int(0, 100_000))
   }).annotate({ identifier: "RequestQueue" })),
-  connectionCooldown: opt(perProfile(Cooldown)),
-  providerBreaker: opt(perProfile(Breaker)),
+  connectionCooldown: opt(perProfile(Cooldown).annotate({ identifier: "CooldownProfiles" })),
+  providerBreaker: opt(perProfile(Breaker).annotate({ identifier: "BreakerProfiles" })),
   waitForCooldown: opt(Schema.Struct({
     enabled: opt(Schema.Boolean), maxRetries: opt(int(0, 10)), maxRetryWaitSec: opt(int(0, 300))
-  })),
+  }).annotate({ identifier: "CooldownWait" })),
   comboCooldownWait: opt(Schema.Struct({
     enabled: opt(Schema.Boolean), maxWaitMs: opt(int(0, 30_000)), maxAttempts: opt(int(0, 10)), budgetMs: opt(int(0, 300_000))
-  })),
+  }).annotate({ identifier: "ComboCooldownWait" })),
   quotaShareConcurrencyLimit: opt(int(0, 10_000)),
-  providerCooldown: opt(Schema.Struct({ enabled: opt(Schema.Boolean), minMs: opt(int(0, 3_600_000)), maxMs: opt(int(0, dayMs)) })),
+  providerCooldown: opt(Schema.Struct({
+    enabled: opt(Schema.Boolean), minMs: opt(int(0, 3_600_000)), maxMs: opt(int(0, dayMs))
+  }).annotate({ identifier: "ProviderCooldown" })),
   quotaPreflight: opt(Schema.Struct({
     cutoffPercent: opt(percent), warningPercent: opt(percent),
     providerWindowDefaults: opt(Schema.Record(name, Schema.NullOr(Schema.Record(name, percent))))
-  })),
+  }).annotate({ identifier: "QuotaPreflight" })),
   providerQuotaOverrides: opt(Schema.Record(name, Schema.NullOr(ProviderQuota))),
   credentialHealthCheck: opt(Schema.Struct({ intervalMinutes: opt(int(0, 1440)) })),
   tokenRefreshBreaker: opt(Schema.Struct({
     scope: opt(Schema.Literals(["provider", "connection"])), failureThreshold: opt(int(1, 100)), cooldownMs: opt(int(60_000, dayMs))
-  }))
+  }).annotate({ identifier: "TokenRefreshBreaker" }))
 })
 export interface ResilienceChange extends Schema.Schema.Type<typeof ResilienceChange> {}
 

@@ -53,7 +53,8 @@ export type Part = typeof Part.Type
 
 export const isKnownPart = (part: Part): part is KnownPart => partTypes.includes(part.type)
 
-export const Content = Schema.Union([Schema.String, Schema.Array(Part)])
+export const Parts = Schema.Array(Part)
+export const Content = Schema.Union([Schema.String, Parts])
 export type Content = typeof Content.Type
 
 export const ToolCall = Schema.Struct({

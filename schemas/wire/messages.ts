@@ -117,6 +117,7 @@ export const FunctionTool = Schema.Struct({
 export interface FunctionTool extends Schema.Schema.Type<typeof FunctionTool> {}
 export const VendorTool = otherThan(["custom"])
 export type VendorTool = typeof VendorTool.Type
+export const Tools = Schema.Array(Schema.Union([FunctionTool, VendorTool]))
 
 export const ToolChoice = Schema.Union([
   Schema.Struct({ type: Schema.Literal("auto"), disable_parallel_tool_use: maybe(Schema.Boolean) }),
@@ -137,7 +138,7 @@ export type KnownThinking = typeof KnownThinking.Type
 export const Thinking = Schema.Union([...KnownThinking.members, OtherThinking])
 export type Thinking = typeof Thinking.Type
 
-const JsonSchemaFormat = Schema.Struct({ type: Schema.Literal("json_schema"), schema: Json })
+export const JsonSchemaFormat = Schema.Struct({ type: Schema.Literal("json_schema"), schema: Json })
 
 const OutputConfig = Schema.Struct({
   effort: maybe(Schema.String),
@@ -147,7 +148,7 @@ const OutputConfig = Schema.Struct({
 const Prompt = {
   messages: Schema.Array(Message).check(Schema.isMinLength(1)),
   system: maybe(Schema.Union([Schema.String, Schema.Array(TextBlock)])),
-  tools: maybe(Schema.Array(Schema.Union([FunctionTool, VendorTool]))),
+  tools: maybe(Tools),
   tool_choice: maybe(ToolChoice),
   thinking: maybe(Thinking),
   output_config: maybe(OutputConfig),

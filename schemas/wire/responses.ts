@@ -10,7 +10,7 @@ const absent = <S extends Schema.Top>(schema: S) => Schema.optional(Schema.NullO
 
 // ---- Parts ---------------------------------------------------------------------------------------------------------------------------
 
-const CacheBreakpoint = Schema.Struct({ mode: absent(Schema.String), ttl: absent(Schema.String) })
+export const CacheBreakpoint = Schema.Struct({ mode: absent(Schema.String), ttl: absent(Schema.String) })
 
 /** One literal per member: only a single literal tells a union which member is meant, and so where the mistake is. */
 const text = { text: Schema.String, annotations: absent(Schema.Array(Json)), prompt_cache_breakpoint: absent(CacheBreakpoint) }

@@ -8,12 +8,16 @@ import { ref } from "./operation.ts"
 
 /** By the name of their component; a part stands behind the parts that it holds. */
 const parts: Readonly<Record<string, Schema.Top>> = {
+  /** Of a type that the gateway does not know. */
+  OtherPart: ChatCompletions.OtherPart,
+  ChatCacheControl: ChatCompletions.CacheControl,
   ChatTextPart: ChatCompletions.TextPart,
   ChatImagePart: ChatCompletions.ImagePart,
   ChatInputAudioPart: ChatCompletions.InputAudioPart,
   ChatAudioUrlPart: ChatCompletions.AudioUrlPart,
   ChatVideoPart: ChatCompletions.VideoPart,
   ChatFilePart: ChatCompletions.FilePart,
+  ChatParts: ChatCompletions.Parts,
   ChatContent: ChatCompletions.Content,
   ChatToolCall: ChatCompletions.ToolCall,
   MessagesCacheControl: Messages.CacheControl,
@@ -23,6 +27,9 @@ const parts: Readonly<Record<string, Schema.Top>> = {
   MessagesSearchResultBlock: Messages.SearchResultBlock,
   MessagesToolResultBlock: Messages.ToolResultBlock,
   MessagesMessage: Messages.Message,
+  MessagesTools: Messages.Tools,
+  MessagesJsonSchemaFormat: Messages.JsonSchemaFormat,
+  ResponsesCacheBreakpoint: Responses.CacheBreakpoint,
   ResponsesPart: Responses.Part
 }
 

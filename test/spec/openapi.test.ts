@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest"
 import { managementRoutes } from "#src/ManagementApi.ts"
 import { inferenceRoutes } from "#src/inferenceRoutes.ts"
 import * as Inference from "#src/openapi/inference.ts"
-import type { JsonObject } from "#src/openapi/json.ts"
+import { isObject, type JsonObject, rewrite } from "#src/openapi/json.ts"
 import { openapi, openapiFile, openapiText as text } from "#test/support/openapi.ts"
 
 interface Operation {
@@ -61,6 +61,17 @@ describe("openapi.json", () => {
     const query = operations.flatMap(({ operation }) => operation.parameters?.filter((parameter) => parameter.in === "query") ?? [])
     const numeric = new Set(["limit", "offset", "days", "maxRows", "minSamples", "staleMs", "windowHours", "windowMs", "trendHours"])
     for (const { name, schema } of query) if (numeric.has(name)) expect([name, schema["type"]]).toEqual([name, name === "windowHours" ? "number" : "integer"])
+  })
+
+  it("names each large object that stands in several places", () => {
+    const objects: Array<string> = []
+    rewrite(JSON.parse(text) as JsonObject, (object) => {
+      if (object["type"] === "object" && isObject(object["properties"])) objects.push(JSON.stringify(object))
+      return object
+    })
+    const large = objects.filter((object) => object.length > 500)
+    expect(large.length).toBeGreaterThan(100)
+    expect(large.filter((object, index) => large.indexOf(object) !== index)).toEqual([])
   })
 
   it("is below 1 MB and names a server", () => {

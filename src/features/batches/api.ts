@@ -18,7 +18,7 @@ const fields = {
   object: Schema.Literal("batch"),
   endpoint: Schema.String,
   model: Schema.NullOr(Schema.String),
-  errors: Schema.NullOr(Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(BatchError) })),
+  errors: Schema.NullOr(Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(BatchError) }).annotate({ identifier: "BatchErrors" })),
   input_file_id: Schema.String,
   completion_window: Schema.String,
   status: BatchStatus,
@@ -33,14 +33,14 @@ const fields = {
   expired_at: seconds,
   cancelling_at: seconds,
   cancelled_at: seconds,
-  request_counts: Schema.Struct({ total: Schema.Int, completed: Schema.Int, failed: Schema.Int }),
+  request_counts: Schema.Struct({ total: Schema.Int, completed: Schema.Int, failed: Schema.Int }).annotate({ identifier: "BatchCounts" }),
   usage: Schema.NullOr(Schema.Struct({
     input_tokens: Schema.Int,
     input_tokens_details: Schema.Struct({ cached_tokens: Schema.Int }),
     output_tokens: Schema.Int,
     output_tokens_details: Schema.Struct({ reasoning_tokens: Schema.Int }),
     total_tokens: Schema.Int
-  })),
+  }).annotate({ identifier: "BatchUsage" })),
   metadata: Schema.NullOr(Schema.Record(Schema.String, Schema.String))
 }
 

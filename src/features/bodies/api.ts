@@ -11,7 +11,7 @@ export const Payload = Schema.Struct({
   bytes: Schema.Int,
   /** The text is the beginning of the body, and not all of it. */
   cut: Schema.Boolean
-})
+}).annotate({ identifier: "KeptBody" })
 export interface Payload extends Schema.Schema.Type<typeof Payload> {}
 
 export const CallBodiesView = Schema.Struct({

@@ -141,7 +141,7 @@ export interface AgentView extends Schema.Schema.Type<typeof AgentView> {}
 
 const AgentList = Schema.Struct({
   agents: Schema.Array(AgentView),
-  summary: Schema.Struct({ total: Schema.Int, installed: Schema.Int, notFound: Schema.Int, builtIn: Schema.Int, custom: Schema.Int }),
+  summary: Schema.Struct({ total: Schema.Int, installed: Schema.Int, notFound: Schema.Int, builtIn: Schema.Int, custom: Schema.Int }).annotate({ identifier: "AcpAgentCounts" }),
   cacheTtlMs: Schema.Int,
   /** Since the agents were looked for, ms. */
   cacheAge: Schema.Int

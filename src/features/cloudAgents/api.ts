@@ -39,7 +39,7 @@ const Credential = Schema.Struct({
   /** Its first characters and `...`; null without one. */
   apiKey: Schema.NullOr(Schema.String),
   baseUrl: Schema.String
-})
+}).annotate({ identifier: "AgentCredential" })
 export type CredentialView = typeof Credential.Type
 
 /** `apiKey`: as the list shows it, it stays. */

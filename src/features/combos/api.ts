@@ -25,7 +25,7 @@ const ModelStepInput = Schema.Struct({
   label: clearable(text(0, 200)),
   tags: opt(listOf(text(0, 100), 20)),
   prompt: clearable(text(0, 20_000))
-})
+}).annotate({ identifier: "ModelStepInput" })
 
 const ComboStepInput = Schema.Struct({
   kind: Schema.Literal("combo-ref"),
@@ -33,7 +33,7 @@ const ComboStepInput = Schema.Struct({
   comboName: text(1, 100),
   weight,
   label: clearable(text(0, 200))
-})
+}).annotate({ identifier: "ComboStepInput" })
 
 /** `"provider/model"`, a model step or a reference to another combo. */
 export const StepInput = Schema.Union([text(1, 300), ModelStepInput, ComboStepInput])

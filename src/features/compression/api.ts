@@ -12,7 +12,7 @@ const json = opt(Schema.Json)
 /** Fields of engines that are not built; only their neutral value is taken. */
 const unbuilt = { cacheMinutes: json }
 
-export const CavemanChange = partial(CavemanConfig)
+export const CavemanChange = partial(CavemanConfig).annotate({ identifier: "CavemanChange" })
 export const RtkChange = partial(RtkConfig).annotate({ identifier: "RtkChange" })
 
 const { thresholds, toolStrategies, ...aggressive } = AggressiveConfig.fields

@@ -77,7 +77,7 @@ export const Sizes = Schema.Struct({
     deadRows: Schema.Int,
     /** With indexes. */
     bytes: Schema.Int
-  }))
+  }).annotate({ identifier: "TableSize" }))
 }).annotate({ identifier: "DatabaseSizes" })
 export interface Sizes extends Schema.Schema.Type<typeof Sizes> {}
 

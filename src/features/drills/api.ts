@@ -22,7 +22,7 @@ export const DrillView = Schema.Struct({
   endedBy: Schema.NullOr(Schema.Literals(["time", "operator"])),
   /** Calls that it struck. */
   struck: Schema.Int
-})
+}).annotate({ identifier: "Drill" })
 export interface DrillView extends Schema.Schema.Type<typeof DrillView> {}
 
 export const NewDrill = Schema.Struct({

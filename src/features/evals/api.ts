@@ -16,7 +16,7 @@ const CaseInput = Schema.Struct({
   input: EvalCase.fields.input,
   expected: EvalCase.fields.expected,
   tags: opt(EvalCase.fields.tags)
-})
+}).annotate({ identifier: "EvalCaseInput" })
 
 const cases = Schema.Array(CaseInput).check(Schema.isMinLength(1), Schema.isMaxLength(200))
 

@@ -44,8 +44,8 @@ export const PolicyInput = Schema.Struct({
     until: clock,
     days: listOf(integer(0, 6), 7),
     tz: text(1, 64)
-  })),
-  rateLimits: clearable(listOf(Schema.Struct({ limit: integer(1, 1_000_000_000), window: integer(1, 31_536_000) }), 50)),
+  }).annotate({ identifier: "AccessSchedule" })),
+  rateLimits: clearable(listOf(Schema.Struct({ limit: integer(1, 1_000_000_000), window: integer(1, 31_536_000) }).annotate({ identifier: "RateLimit" }), 50)),
   maxRequestsPerMinute: clearable(integer(0, 1_000_000_000)),
   maxRequestsPerDay: clearable(integer(0, 1_000_000_000)),
   streamDefaultMode: opt(Schema.Literals(["legacy", "json"])),

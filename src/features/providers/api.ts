@@ -99,7 +99,7 @@ export const TestResult = Schema.Struct({
   diagnosis: Schema.NullOr(Diagnosis),
   statusCode: Schema.NullOr(Schema.Int),
   testedAt: Schema.String
-})
+}).annotate({ identifier: "ConnectionTest" })
 export interface TestResult extends Schema.Schema.Type<typeof TestResult> {}
 
 export const TestMode = Schema.Literals([

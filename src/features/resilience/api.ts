@@ -31,7 +31,7 @@ const Lockout = Schema.Struct({
   remainingMs: Schema.Number,
   until: Schema.String,
   failureCount: Schema.Int
-})
+}).annotate({ identifier: "ModelLockout" })
 export interface LockoutRow extends Schema.Schema.Type<typeof Lockout> {}
 
 const Place = Schema.Struct({

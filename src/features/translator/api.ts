@@ -12,7 +12,7 @@ const formats = ["chat-completions", "completions", "messages", "responses", "ge
 const families = ["chat-completions", "messages", "responses", "generateContent", "local-model-server"] as const satisfies ReadonlyArray<FamilyName>
 
 export const format = Schema.Literals(formats)
-const family = Schema.Literals(families)
+export const family = Schema.Literals(families)
 
 /** Longest recorded stream, characters: a body of the management API holds no more. */
 const streamMax = 1_000_000
@@ -70,7 +70,7 @@ const Saved = Schema.Struct({
   sourceFormat: Schema.NullOr(format),
   targetFormat: Schema.NullOr(format),
   note: Schema.NullOr(Schema.String)
-})
+}).annotate({ identifier: "SavedTranslation" })
 
 const content = {
   body: opt(Document),

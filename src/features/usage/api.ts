@@ -175,7 +175,7 @@ const Slice = Schema.Struct({
   firstTokenMs: Percentiles,
   /** What the gateway itself took, ms: waiting for a place, limits and settling. */
   ownMs: Percentiles
-})
+}).annotate({ identifier: "UsageSlice" })
 
 const bucketUnits = ["minute", "hour", "day", "week", "month"] as const
 

@@ -19,5 +19,5 @@ export const QuotaWindowView = Schema.Struct({
   cutoffPercent: Schema.Number,
   warningPercent: Schema.Number,
   seenAt: Schema.String
-})
+}).annotate({ identifier: "QuotaWindow" })
 export interface QuotaWindowView extends Schema.Schema.Type<typeof QuotaWindowView> {}

@@ -11,7 +11,7 @@ export const Breaker = Schema.Struct({
   failures: Schema.Int,
   lastFailure: Schema.NullOr(Schema.String),
   retryAfterMs: Schema.Number
-})
+}).annotate({ identifier: "Breaker" })
 export interface BreakerRow extends Schema.Schema.Type<typeof Breaker> {}
 
 /** This node's breakers in the form of management replies, without those of provider nodes that were deleted. */

@@ -20,7 +20,9 @@ const CacheJudgement = {
   /** Tokens written for each token read; null while none was read. */
   writeReadRatio: Schema.NullOr(Schema.Number),
   /** Tokens of one write; null while nothing was written. */
-  writeSize: Schema.NullOr(Schema.Struct({ p50: Schema.Number, p90: Schema.Number, p95: Schema.Number, p99: Schema.Number, max: Schema.Number }))
+  writeSize: Schema.NullOr(Schema.Struct({
+    p50: Schema.Number, p90: Schema.Number, p95: Schema.Number, p99: Schema.Number, max: Schema.Number
+  }).annotate({ identifier: "SizePercentiles" }))
 }
 
 /** GET /api/usage/cache-health. */

@@ -41,7 +41,7 @@ export const OwnQuota = Schema.Struct({
   provider: Schema.String,
   plan: Schema.NullOr(Schema.String),
   quotas: Schema.Record(Schema.String, OwnWindow)
-})
+}).annotate({ identifier: "OwnQuota" })
 export interface OwnQuota extends Schema.Schema.Type<typeof OwnQuota> {}
 
 /** What a key may know of itself. */
