@@ -11,7 +11,7 @@ import * as Inference from "./inference.ts"
 import { isObject, type Json, type JsonObject, member } from "./json.ts"
 import { sharedAnswers, sharedErrors } from "./operation.ts"
 import { ownErrors } from "./responses.ts"
-import { tidied, typedQueries } from "./schemas.ts"
+import { namedWords, tidied, typedQueries } from "./schemas.ts"
 
 const pathOf = (route: RouteRule): string => route.path.replaceAll(/:(\w+)/g, "{$1}")
 
@@ -118,7 +118,7 @@ const usedOf = (responses: JsonObject, paths: JsonObject): JsonObject => {
 /** OpenAPI 3.1. */
 export const document = (): JsonObject => {
   const routes = managementRoutes()
-  const management = ownErrors(tidied(typedQueries(OpenApi.fromApi(ManagementApi) as unknown as JsonObject, ManagementApi)), routes)
+  const management = namedWords(ownErrors(tidied(typedQueries(OpenApi.fromApi(ManagementApi) as unknown as JsonObject, ManagementApi)), routes))
   const components = member(management, "components")
   const schemas = { ...member(components, "schemas"), ...Inference.componentSchemas() }
   const paths: Record<string, Record<string, JsonObject>> = {}

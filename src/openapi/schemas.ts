@@ -1,8 +1,15 @@
-/** What the generated schemas leave unsaid: types of query parameters, formats of strings, and no bounds that bound nothing. */
+/** What the generated schemas leave unsaid: types of query parameters, formats of strings, names of sets of words, and no bounds that bound nothing. */
 import * as HttpApi from "effect/http-api/HttpApi"
 import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as Schema from "effect/Schema"
+import { Format } from "#schemas/api/Explanation.ts"
+import { Strategy, StrategyName } from "#schemas/records/Combo.ts"
+import { Outcome } from "#schemas/records/LedgerRow.ts"
+import { NodeApiType } from "#schemas/records/ProviderNode.ts"
+import { Mode } from "#schemas/words/Compression.ts"
+import * as TranslatorApi from "#src/features/translator/api.ts"
 import { isObject, type Json, type JsonObject, member, rewrite } from "./json.ts"
+import { ref } from "./operation.ts"
 
 /** Every whole number that JSON can hold exactly. */
 const widest = Number.MAX_SAFE_INTEGER
@@ -68,4 +75,33 @@ export const typedQueries = <Id extends string, Groups extends HttpApiGroup.Cons
     })
   )]))
   return { ...spec, paths }
+}
+
+/** Sets of words, by the name of their component. An identifier on the schema itself would hide the words from messages of errors. */
+const words: Readonly<Record<string, Schema.Top>> = {
+  CallFormat: Format,
+  CallOutcome: Outcome,
+  ComboStrategy: Strategy,
+  ComboStrategyName: StrategyName,
+  CompressionMode: Mode,
+  ConversationFamily: TranslatorApi.family,
+  ConversationFormat: TranslatorApi.format,
+  ProviderNodeApiType: NodeApiType
+}
+
+/** The description with a reference in each place of such a set. */
+export const namedWords = (spec: JsonObject): JsonObject => {
+  const nameOf = new Map<string, string>()
+  const sets: Record<string, Json> = {}
+  for (const [name, schema] of Object.entries(words)) {
+    const set = Schema.toJsonSchemaDocument(schema).schema as Json
+    nameOf.set(JSON.stringify(set), name)
+    sets[name] = set
+  }
+  const named = rewrite(spec as Json, (object) => {
+    const name = nameOf.get(JSON.stringify(object))
+    return name === undefined ? object : ref(name)
+  }) as JsonObject
+  const components = member(named, "components")
+  return { ...named, components: { ...components, schemas: { ...member(components, "schemas"), ...sets } } }
 }
