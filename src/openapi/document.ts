@@ -8,7 +8,7 @@ import { exampleOf } from "./examples.ts"
 import * as Batches from "./batches.ts"
 import * as Files from "./files.ts"
 import * as Inference from "./inference.ts"
-import { isObject, type Json, type JsonObject, member } from "./json.ts"
+import { isObject, items, type Json, type JsonObject, member } from "./json.ts"
 import { sharedAnswers, sharedErrors } from "./operation.ts"
 import { ownErrors } from "./responses.ts"
 import { namedWords, tidied, typedQueries } from "./schemas.ts"
@@ -57,9 +57,19 @@ const described = (operation: JsonObject, access: AccessRule | null, definitions
 const usualSecurity = [{ session: [] }, { bearer: [] }, { localToken: [] }]
 const usualText = JSON.stringify(usualSecurity)
 
-/** Without what the document says once for all. */
-const unusual = ({ security, ...operation }: JsonObject): JsonObject =>
-  ({ ...operation, ...(security === undefined || JSON.stringify(security) === usualText ? {} : { security }) })
+/** A parameter without what OpenAPI reads into its absence. */
+const briefParameter = (parameter: Json): Json => {
+  if (!isObject(parameter) || parameter["required"] !== false) return parameter
+  const { required: _required, ...rest } = parameter
+  return rest
+}
+
+/** An operation without what the document says once for all, and without what OpenAPI reads into absence. */
+const brief = ({ parameters, security, ...operation }: JsonObject): JsonObject => ({
+  ...operation,
+  ...(items(parameters).length === 0 ? {} : { parameters: items(parameters).map(briefParameter) }),
+  ...(security === undefined || JSON.stringify(security) === usualText ? {} : { security })
+})
 
 /** Names what several operations say alike, by the first of them: `webhooks.create` gives `WebhooksCreate`. */
 class Repeated {
@@ -123,11 +133,11 @@ export const document = (): JsonObject => {
   const schemas = { ...member(components, "schemas"), ...Inference.componentSchemas() }
   const paths: Record<string, Record<string, JsonObject>> = {}
   const put = (path: string, method: string, operation: JsonObject): void => {
-    (paths[path] ??= {})[method.toLowerCase()] = operation
+    (paths[path] ??= {})[method.toLowerCase()] = brief(operation)
   }
   for (const route of routes) {
     const operation = described(member(member(member(management, "paths"), pathOf(route)), route.method.toLowerCase()), route.access, schemas)
-    put(pathOf(route), route.method, unusual(Batches.overlaid(route.method, route.path, Files.overlaid(route.method, route.path, operation))))
+    put(pathOf(route), route.method, Batches.overlaid(route.method, route.path, Files.overlaid(route.method, route.path, operation)))
   }
   for (const route of inferenceRoutes) {
     const operation = Inference.operationOf(route.method, route.path)
