@@ -1,24 +1,16 @@
 /** GET /api/live: who may listen, what is told, bounds of clients, and the second port. */
-import * as net from "node:net"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { MESSAGES_PER_SECOND } from "#src/features/live/LiveSocket.ts"
 import { LiveWatch } from "#src/inference/ports/LiveWatch.ts"
 import * as Context from "effect/Context"
 import { type Combos, combosOf } from "#test/support/combos.ts"
+import { freePort } from "#test/support/freePort.ts"
 import { inProcess } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"
 import { connect, type Frame, refused, type SocketClient } from "#test/support/webSocket.ts"
 
 const path = "/api/live"
-
-/** A port that was free a moment ago. */
-const freePort = (): Promise<number> => new Promise((resolve) => {
-  const server = net.createServer().listen(0, "127.0.0.1", () => {
-    const { port } = server.address() as net.AddressInfo
-    server.close(() => resolve(port))
-  })
-})
 
 let lab: Lab
 let combos: Combos

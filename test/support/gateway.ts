@@ -9,7 +9,6 @@
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import * as fs from "node:fs"
-import * as net from "node:net"
 import * as path from "node:path"
 import * as Console from "effect/Console"
 import * as Context from "effect/Context"
@@ -34,6 +33,7 @@ import * as MediaFetch from "#src/platform/media/MediaFetch.ts"
 import { eventually, Operator, PASSWORD } from "./operator.ts"
 import { migratedDirectory } from "./postgres.ts"
 import { startEnvironment, startFlags } from "./startFlags.ts"
+import { freePort } from "./freePort.ts"
 
 export interface Options {
   /** Variables over the test's own. */
@@ -161,16 +161,6 @@ export const inProcess = async (options: Options = {}): Promise<InProcess> => {
     }
   }
 }
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = net.createServer()
-    server.once("error", reject)
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
-    })
-  })
 
 export interface Exited {
   readonly code: number | null

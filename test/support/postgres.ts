@@ -7,7 +7,6 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { createHash, randomBytes } from "node:crypto"
 import * as fs from "node:fs"
-import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
@@ -25,6 +24,7 @@ import * as Migrations from "#src/Migrations.ts"
 import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
 import * as Stores from "#src/Stores.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"
+import { freePort } from "./freePort.ts"
 
 /** A server that this process started, on a free loopback port. */
 export interface SpawnedServer {
@@ -61,16 +61,6 @@ const binaries = (): string | null => {
   }
   return null
 }
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = net.createServer()
-    server.once("error", reject)
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
-    })
-  })
 
 /** Postgres refuses to run as root: then it runs as the first unprivileged user there is. */
 const identity = (): { readonly uid?: number; readonly gid?: number } => {

@@ -8,6 +8,9 @@ import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
 import { Redis } from "ioredis"
+import { freePort } from "./freePort.ts"
+
+export { freePort }
 
 export interface OwnRedis {
   readonly url: string
@@ -25,16 +28,6 @@ export interface OwnRedis {
 }
 
 const startMs = 10_000
-
-export const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = net.createServer()
-    server.once("error", reject)
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
-    })
-  })
 
 /** Whether a server program is installed; tests that need one are skipped without, and fail under CI. */
 export const canStartRedis = (): boolean =>

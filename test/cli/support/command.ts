@@ -8,6 +8,8 @@ import { fileURLToPath } from "node:url"
 import { afterAll, vi } from "vitest"
 import { startEnvironment, startFlags } from "#test/support/startFlags.ts"
 
+export { freePort } from "#test/support/freePort.ts"
+
 export const root = fileURLToPath(new URL("../../..", import.meta.url))
 
 /** ms that any wait may take; what a start needs on an idle machine is a hundredth of it. */
@@ -116,16 +118,6 @@ export const start = (args: ReadonlyArray<string>, options: Options = {}): Comma
 
 /** Runs a command to its end. */
 export const run = (args: ReadonlyArray<string>, options: Options = {}): Promise<Ended> => start(args, options).ended
-
-export const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = net.createServer()
-    server.once("error", reject)
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
-    })
-  })
 
 /** A port that stays taken until `close`. */
 export const takenPort = (): Promise<{ readonly port: number; readonly close: () => void }> =>
