@@ -1,42 +1,23 @@
 /** What leaves by outbound proxies: requests and the control plane, by what is assigned. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { contentOf, errorIn, type Lab, startLab } from "#test/support/lab.ts"
+import { fresh, proxiesOf, simulatorOf } from "#test/support/proxyRecords.ts"
 import * as Proxies from "#test/upstream/support/proxies.ts"
 import * as ScriptedServer from "#test/upstream/support/scriptedServer.ts"
 
 const PATH = "/api/v1/management/proxies"
 const CANARY = "canary-pr0xy-passw0rd"
 
-interface View {
-  readonly id: string
-  readonly [field: string]: unknown
-}
-
 let lab: Lab
 let to: { readonly host: string; readonly port: number }
 beforeAll(async () => {
   lab = await startLab({ resilience: "awake" })
-  to = { host: "127.0.0.1", port: Number(new URL(lab.sim.url).port) }
+  to = simulatorOf(lab)
 })
 afterAll(() => lab.close())
-afterEach(async () => {
-  for (const { id } of (await call<{ items: ReadonlyArray<View> }>("GET", PATH)).items) await call("DELETE", `${PATH}?id=${id}&force=1`)
-  await call("PATCH", "/api/settings", { proxyEnabled: true, perKeyProxyEnabled: false, enableSocks5Proxy: false })
-  await lab.gateway.operator.clearFlags()
-})
+afterEach(() => clear())
 
-const call = <A>(method: string, path: string, body?: unknown) => lab.gateway.operator.call<A>(method, path, body)
-const raw = (method: string, path: string, body?: unknown) => lab.gateway.operator.raw(method, path, body)
-const create = (port: number, over: Record<string, unknown> = {}) => call<View>("POST", PATH, { name: "office", host: "127.0.0.1", port, ...over })
-const assign = (scope: string, scopeId: string | null, proxyId: string | null) => call("PUT", `${PATH}/assignments`, { scope, ...(scopeId === null ? {} : { scopeId }), proxyId })
-const say = (model: string, key?: string) => lab.chat({ model }, key === undefined ? {} : { authorization: `Bearer ${key}` })
-/** A proxy to the simulator that notes its tunnels, and its record. */
-const start = async (over: Record<string, unknown> = {}, options: Partial<Proxies.ProxyOptions> = {}) => {
-  const proxy = await Proxies.http({ to, ...options })
-  return { proxy, record: await create(proxy.port, over), [Symbol.asyncDispose]: () => proxy[Symbol.asyncDispose]() }
-}
-/** Sockets of the simulator that no proxy made would answer the next call, too. */
-const fresh = () => `m-${Math.random().toString(36).slice(2)}`
+const { assign, call, clear, create, raw, say, start } = proxiesOf(() => lab)
 
 describe("a call", () => {
   it("leaves by the nearest proxy: key, connection, provider, combo, everything", async () => {

@@ -1,41 +1,31 @@
 /** Which proxy a call leaves by where there is a choice, what is set aside, and the log of calls by proxies. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
+import { fresh, proxiesOf, type ProxyView, simulatorOf } from "#test/support/proxyRecords.ts"
 import * as Proxies from "#test/upstream/support/proxies.ts"
 import * as ScriptedServer from "#test/upstream/support/scriptedServer.ts"
 
 const PATH = "/api/v1/management/proxies"
 
-interface View {
-  readonly id: string
-  readonly [field: string]: unknown
-}
-
 let lab: Lab
 let to: { readonly host: string; readonly port: number }
 beforeAll(async () => {
   lab = await startLab()
-  to = { host: "127.0.0.1", port: Number(new URL(lab.sim.url).port) }
+  to = simulatorOf(lab)
 })
 afterAll(() => lab.close())
-afterEach(async () => {
-  for (const { id } of (await call<{ items: ReadonlyArray<View> }>("GET", PATH)).items) await call("DELETE", `${PATH}?id=${id}&force=1`)
-  await call("PATCH", "/api/settings", { enableSocks5Proxy: false })
-  await lab.gateway.operator.clearFlags()
-})
+afterEach(() => clear())
 
-const call = <A>(method: string, path: string, body?: unknown) => lab.gateway.operator.call<A>(method, path, body)
-const create = (name: string, port: number, over: Record<string, unknown> = {}) => call<View>("POST", PATH, { name, host: "127.0.0.1", port, ...over })
+const { assign, call, clear } = proxiesOf(() => lab)
+
+const create = (name: string, port: number, over: Record<string, unknown> = {}) => call<ProxyView>("POST", PATH, { name, host: "127.0.0.1", port, ...over })
 const dead = async (name: string) => create(name, await ScriptedServer.unusedPort())
-const assign = (scope: string, scopeId: string | null, proxyId: string | null) => call("PUT", `${PATH}/assignments`, { scope, ...(scopeId === null ? {} : { scopeId }), proxyId })
 const flag = (key: string) => lab.gateway.operator.setFlag(key, "true")
 const say = (model = "echo") => lab.chat({ model })
-/** Sockets that no proxy made would answer the next call, too. */
-const fresh = () => `m-${Math.random().toString(36).slice(2)}`
-const healthOf = async (id: string) => (await call<{ items: ReadonlyArray<View> }>("GET", `${PATH}/health`)).items.find(({ proxyId }) => proxyId === id)
+const healthOf = async (id: string) => (await call<{ items: ReadonlyArray<ProxyView> }>("GET", `${PATH}/health`)).items.find(({ proxyId }) => proxyId === id)
 const attempts = async (reply: Awaited<ReturnType<typeof say>>) => (await lab.rows(reply)).map(({ connectionId, outcome, proxyId }) => [connectionId, outcome, proxyId])
 /** Two accounts of one node, each with its proxy. */
-const pair = async (one: View, two: View) => {
+const pair = async (one: ProxyView, two: ProxyView) => {
   const prefix = `p${fresh().slice(2)}`
   const [a = "", b = ""] = await lab.pool(prefix, ["first-credential-0", "second-credential-1"])
   await assign("account", a, one.id)
@@ -56,7 +46,7 @@ describe("the log of calls by proxies", () => {
     const [row] = await lab.rows(served)
     expect(await attempts(direct)).toEqual([[lab.connection, "completed", null]])
     expect(await attempts(failed)).toEqual([[lab.connection, "policy", bad.id]])
-    const log = (query = "") => call<ReadonlyArray<View>>("GET", `/api/usage/proxy-logs${query}`)
+    const log = (query = "") => call<ReadonlyArray<ProxyView>>("GET", `/api/usage/proxy-logs${query}`)
     const [newest, older, ...others] = await log()
     expect(newest).toMatchObject({ proxyId: bad.id, proxyName: "log-bad", status: 502, error: "PROXY_001", outcome: "policy" })
     expect(older).toEqual({
@@ -70,7 +60,7 @@ describe("the log of calls by proxies", () => {
     expect(await found("?status=error")).toEqual([bad.id])
     expect(await found("?provider=other")).toEqual([])
     expect(await found(`?limit=1&before=${row?.startedAt}.~`)).toEqual([good.id])
-    const calls = await call<ReadonlyArray<View>>("GET", `/api/usage/call-logs?requestId=${row?.requestId}`)
+    const calls = await call<ReadonlyArray<ProxyView>>("GET", `/api/usage/call-logs?requestId=${row?.requestId}`)
     expect(calls.map(({ proxyId }) => proxyId)).toEqual([good.id])
     await call("DELETE", `${PATH}?id=${good.id}&force=1`)
     expect((await log(`?proxy=${good.id}`)).map(({ proxyName }) => proxyName)).toEqual([null])
@@ -78,7 +68,7 @@ describe("the log of calls by proxies", () => {
 })
 
 describe("a call without an assignment, while proxies are chosen", () => {
-  const resolved = () => call<{ readonly level: string; readonly levelId: null; readonly proxy: View | null }>("GET", `${PATH}/assignments?resolve_connection_id=${lab.connection}`)
+  const resolved = () => call<{ readonly level: string; readonly levelId: null; readonly proxy: ProxyView | null }>("GET", `${PATH}/assignments?resolve_connection_id=${lab.connection}`)
 
   it("leaves by the first working proxy, asks the next where one makes no tunnel, and never goes direct", async () => {
     await using well = await Proxies.http({ to })

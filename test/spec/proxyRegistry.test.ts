@@ -2,46 +2,25 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
-import * as Proxies from "#test/upstream/support/proxies.ts"
+import { fresh, proxiesOf, type ProxyView } from "#test/support/proxyRecords.ts"
 import * as ScriptedServer from "#test/upstream/support/scriptedServer.ts"
 
 const PATH = "/api/v1/management/proxies"
 const CANARY = "canary-pr0xy-passw0rd"
 
-interface View {
-  readonly id: string
-  readonly [field: string]: unknown
-}
-
 let lab: Lab
-let to: { readonly host: string; readonly port: number }
 beforeAll(async () => {
   lab = await startLab()
-  to = { host: "127.0.0.1", port: Number(new URL(lab.sim.url).port) }
 })
 afterAll(() => lab.close())
-afterEach(async () => {
-  for (const { id } of (await call<{ items: ReadonlyArray<View> }>("GET", PATH)).items) await call("DELETE", `${PATH}?id=${id}&force=1`)
-  await call("PATCH", "/api/settings", { proxyEnabled: true, perKeyProxyEnabled: false, enableSocks5Proxy: false })
-  await lab.gateway.operator.clearFlags()
-})
+afterEach(() => clear())
 
-const call = <A>(method: string, path: string, body?: unknown) => lab.gateway.operator.call<A>(method, path, body)
-const raw = (method: string, path: string, body?: unknown) => lab.gateway.operator.raw(method, path, body)
+const { assign, call, clear, create, raw, say, start } = proxiesOf(() => lab)
+
 const refusal = async (method: string, path: string, body?: unknown) => {
   const reply = await raw(method, path, body)
   return [reply.status, errorIn(reply)] as const
 }
-const create = (port: number, over: Record<string, unknown> = {}) => call<View>("POST", PATH, { name: "office", host: "127.0.0.1", port, ...over })
-const assign = (scope: string, scopeId: string | null, proxyId: string | null) => call("PUT", `${PATH}/assignments`, { scope, ...(scopeId === null ? {} : { scopeId }), proxyId })
-const say = (model: string, key?: string) => lab.chat({ model }, key === undefined ? {} : { authorization: `Bearer ${key}` })
-/** A proxy to the simulator that notes its tunnels, and its record. */
-const start = async (over: Record<string, unknown> = {}, options: Partial<Proxies.ProxyOptions> = {}) => {
-  const proxy = await Proxies.http({ to, ...options })
-  return { proxy, record: await create(proxy.port, over), [Symbol.asyncDispose]: () => proxy[Symbol.asyncDispose]() }
-}
-/** Sockets of the simulator that no proxy made would answer the next call, too. */
-const fresh = () => `m-${Math.random().toString(36).slice(2)}`
 
 describe("the registry", () => {
   it("keeps proxies with their credentials masked, changes and removes them", async () => {
@@ -52,7 +31,7 @@ describe("the registry", () => {
     })
     expect(await call("GET", PATH)).toEqual({ items: [made], total: 1 })
     expect(await call("GET", `${PATH}?id=${made.id}`)).toEqual(made)
-    const changed = await call<View>("PATCH", PATH, { id: made.id, name: "home", username: null, password: "[redacted]", status: "inactive", host: "[::1]" })
+    const changed = await call<ProxyView>("PATCH", PATH, { id: made.id, name: "home", username: null, password: "[redacted]", status: "inactive", host: "[::1]" })
     expect(changed).toEqual({ ...made, name: "home", username: null, status: "inactive", host: "::1", updatedAt: changed["updatedAt"] })
     expect(String(changed["updatedAt"]) > String(made["updatedAt"])).toBe(true)
     expect(await call("DELETE", `${PATH}?id=${made.id}`)).toEqual({ success: true })
@@ -186,7 +165,7 @@ describe("an import", () => {
         { index: 4, reason: "SOCKS5 proxies are switched off: set enableSocks5Proxy with PATCH /api/settings" }
       ]
     })
-    const { items: found } = await call<{ items: ReadonlyArray<View> }>("GET", PATH)
+    const { items: found } = await call<{ items: ReadonlyArray<ProxyView> }>("GET", PATH)
     expect(found.map(({ name, password, port }) => [name, port, password])).toEqual([["office", 9001, "[redacted]"], ["p-9001", 9001, null], ["p-9002", 9002, null]])
     expect(found[0]).toEqual(before)
     expect((await refusal("POST", `${PATH}/bulk-import`, { items: Array.from({ length: 101 }, () => item(9005)) }))[0]).toBe(400)
@@ -200,7 +179,7 @@ describe("the second name of the registry's paths", () => {
   const TWIN = "/api/settings/proxies"
 
   it("is answered as the first, and to the same callers", async () => {
-    const made = await call<View>("POST", TWIN, { name: "twin", host: "127.0.0.1", port: 9010 })
+    const made = await call<ProxyView>("POST", TWIN, { name: "twin", host: "127.0.0.1", port: 9010 })
     expect(await call("GET", TWIN)).toEqual(await call("GET", PATH))
     expect(await call("GET", `${TWIN}?id=${made.id}`)).toEqual(made)
     await call("PUT", `${TWIN}/assignments`, { scope: "provider", scopeId: "lab", proxyId: made.id })
