@@ -2,23 +2,15 @@
 import OpenAI from "openai"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"
-import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
+import { errorIn, type Lab } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
+import { startResponsesLab } from "#test/support/responsesLab.ts"
 
 let lab: Lab
 let openai: OpenAI
 let key = ""
 beforeAll(async () => {
-  lab = await startLab()
-  const { operator } = lab.gateway
-  for (const [prefix, type, apiType] of [["own", "openai-compatible", "responses"], ["msg", "anthropic-compatible", undefined]] as const) {
-    const node = await operator.call<{ node: { id: string } }>("POST", "/api/provider-nodes", {
-      type, name: prefix, prefix, baseUrl: `${lab.sim.url}/v1`, ...(apiType === undefined ? {} : { apiType })
-    })
-    await operator.createConnection({ provider: node.node.id, apiKey: `canary_${prefix}` })
-  }
-  key = (await operator.createKey("conversations")).key
-  openai = new OpenAI({ baseURL: `${lab.gateway.url}/v1`, apiKey: key, maxRetries: 0 })
+  ({ key, lab, openai } = await startResponsesLab("conversations"))
 })
 afterAll(() => lab.close())
 
