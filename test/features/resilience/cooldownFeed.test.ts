@@ -1,48 +1,17 @@
 /** How nodes hear of each other's cooldowns and lockouts: the contract in memory and on a real Redis, and messages that are lost. */
-import { randomBytes } from "node:crypto"
-import * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
-import * as Redacted from "effect/Redacted"
-import * as Scope from "effect/Scope"
-import { afterAll, describe, expect, it } from "vitest"
-import * as IoRedisStore from "#src/platform/redis/IoRedisStore.ts"
+import { describe, expect, it } from "vitest"
 import * as RedisCooldownFeed from "#src/features/resilience/redis/RedisCooldownFeed.ts"
-import { RedisStore } from "#src/platform/redis/RedisStore.ts"
-import { type Feed, heardOf, listen, locked, suite } from "#test/suites/CooldownFeed.suite.ts"
+import { heardOf, listen, locked, suite } from "#test/suites/CooldownFeed.suite.ts"
 import { Bus } from "#test/support/memoryCooldownFeed.ts"
 import { eventually } from "#test/support/operator.ts"
-import { canStartRedis, ownRedis } from "#test/support/redis.ts"
+import { redisNodes } from "#test/support/redisNodes.ts"
 
 suite("memory", async () => {
   const bus = new Bus(Date.now)
   return (name) => bus.node(name)
 })
 
-const server = canStartRedis() ? await ownRedis() : null
-const scope = Scope.makeUnsafe()
-afterAll(async () => {
-  await Effect.runPromise(Scope.close(scope, Exit.void))
-  await server?.stop()
-})
-
-/** Nodes under a prefix of their own, each with connections of its own. */
-const open = async () => {
-  const prefix = `t${randomBytes(4).toString("hex")}:`
-  const made = new Map<string, Feed>()
-  for (const name of ["one", "two", "three"]) {
-    const layer = IoRedisStore.layer({ url: Redacted.make(server?.url ?? ""), prefix, deadlineMs: 2_000 })
-    const redis = Context.get(await Effect.runPromise(Layer.buildWithScope(layer, scope)), RedisStore)
-    made.set(name, await Effect.runPromise(Effect.provideService(RedisCooldownFeed.make(name), RedisStore, redis)))
-  }
-  const node = (name: string): Feed => {
-    const feed = made.get(name)
-    if (feed === undefined) throw new Error(`no node ${name}`)
-    return feed
-  }
-  return { node, prefix }
-}
+const { open, server } = await redisNodes(RedisCooldownFeed.make)
 
 if (server !== null) suite("Redis", async () => (await open()).node)
 

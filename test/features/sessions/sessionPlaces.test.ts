@@ -1,19 +1,11 @@
 /** Where sessions are, as nodes tell each other: the contract in memory and on a real Redis, and bytes of strangers. */
-import { randomBytes } from "node:crypto"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
-import * as Redacted from "effect/Redacted"
-import * as Scope from "effect/Scope"
-import { afterAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import type { SessionPlace } from "#src/inference/ports/SessionPlaces.ts"
-import * as IoRedisStore from "#src/platform/redis/IoRedisStore.ts"
 import * as RedisSessionPlaces from "#src/features/sessions/RedisSessionPlaces.ts"
-import { RedisStore } from "#src/platform/redis/RedisStore.ts"
 import { listen, type Node, place, suite } from "#test/suites/SessionPlaces.suite.ts"
 import { eventually } from "#test/support/operator.ts"
-import { canStartRedis, ownRedis } from "#test/support/redis.ts"
+import { redisNodes } from "#test/support/redisNodes.ts"
 
 suite("memory", async () => {
   const listeners = new Map<(key: string, at: SessionPlace) => void, string>()
@@ -26,28 +18,7 @@ suite("memory", async () => {
   })
 })
 
-const server = canStartRedis() ? await ownRedis() : null
-const scope = Scope.makeUnsafe()
-afterAll(async () => {
-  await Effect.runPromise(Scope.close(scope, Exit.void))
-  await server?.stop()
-})
-
-const open = async () => {
-  const prefix = `t${randomBytes(4).toString("hex")}:`
-  const made = new Map<string, Node>()
-  for (const name of ["one", "two", "three"]) {
-    const layer = IoRedisStore.layer({ url: Redacted.make(server?.url ?? ""), prefix, deadlineMs: 2_000 })
-    const redis = Context.get(await Effect.runPromise(Layer.buildWithScope(layer, scope)), RedisStore)
-    made.set(name, await Effect.runPromise(Effect.provideService(RedisSessionPlaces.make(name), RedisStore, redis)))
-  }
-  const node = (name: string): Node => {
-    const found = made.get(name)
-    if (found === undefined) throw new Error(`no node ${name}`)
-    return found
-  }
-  return { node, prefix }
-}
+const { open, server } = await redisNodes(RedisSessionPlaces.make)
 
 if (server !== null) suite("Redis", async () => (await open()).node)
 
