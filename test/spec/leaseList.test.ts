@@ -1,9 +1,6 @@
 /** Session leases as operators see and end them. */
-import * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { LeaseRecords } from "#actors/lease/LeaseRecords.ts"
-import { codeOf, hashOf, managedKey, Session } from "#test/features/leases/support.ts"
+import { changesOf, codeOf, hashOf, poolsOf } from "#test/features/leases/support.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
 
@@ -13,17 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => lab.close())
 
-let pools = 0
-/** A node with connections of its own, and a key that may lease them. */
-const pool = async (size: number) => {
-  const prefix = `seen${++pools}`
-  const connections = await lab.pool(prefix, Array.from({ length: size }, (_, i) => `credential_${prefix}_${i}`))
-  const key = await managedKey(lab.gateway, prefix, connections)
-  return { prefix, connections, key, session: () => new Session(lab.gateway, key.key) }
-}
-
-const changesOf = (owner: string) =>
-  Effect.runPromise(Context.get(lab.gateway.services(), LeaseRecords).changes({ owner: hashOf(owner), limit: 100 }))
+const pool = poolsOf(() => lab, "seen")
 
 describe("leases as operators see them", () => {
   interface Row {
@@ -59,7 +46,7 @@ describe("leases as operators see them", () => {
     expect((await two.acquire(model)).state).toBe("ACTIVE")
     const [entry] = await lab.gateway.operator.call<ReadonlyArray<{ target: string; details: object }>>("GET", `/api/compliance/audit-log?action=lease.released&target=${connections[0] ?? ""}`)
     expect(entry).toMatchObject({ target: connections[0], details: { generation } })
-    const changes = await eventually(() => changesOf(one.owner), (seen) => seen.length === 2, "the end of the lease in its record")
+    const changes = await eventually(() => changesOf(lab, one.owner), (seen) => seen.length === 2, "the end of the lease in its record")
     expect(changes[0]).toMatchObject({ kind: "INVALIDATED", reason: "OPERATOR_RELEASED" })
   })
 })

@@ -1,10 +1,7 @@
 /** Exclusive session leases over HTTP: their life, their errors, and inference with a managed key. */
 import { version } from "#schemas/version.ts"
-import * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { LeaseRecords } from "#actors/lease/LeaseRecords.ts"
-import { codeOf, credentialsOf, hashOf, managedKey, newOwner, seen, Session } from "#test/features/leases/support.ts"
+import { changesOf, codeOf, credentialsOf, hashOf, managedKey, newOwner, poolsOf, Session } from "#test/features/leases/support.ts"
 import * as Http from "#test/support/http.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
@@ -15,19 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => lab.close())
 
-let pools = 0
-/** A node with connections of its own, and a key that may lease them. */
-const pool = async (size: number) => {
-  const prefix = `lease${++pools}`
-  const given = Array.from({ length: size }, (_, i) => `credential_${prefix}_${i}`)
-  const credentials = given.map(seen)
-  const connections = await lab.pool(prefix, given)
-  const key = await managedKey(lab.gateway, prefix, connections)
-  return { prefix, model: `${prefix}/tokens-2`, credentials, connections, key, session: (owner?: string) => new Session(lab.gateway, key.key, owner) }
-}
-
-const changesOf = (owner: string) =>
-  Effect.runPromise(Context.get(lab.gateway.services(), LeaseRecords).changes({ owner: hashOf(owner), limit: 100 }))
+const pool = poolsOf(() => lab, "lease")
 
 const stale = { error: { message: "There is no such active lease; acquire a new one.", type: "lease_error", code: "LEASE_FENCE_STALE" } }
 
@@ -264,7 +249,7 @@ describe("inference with a managed key", () => {
     expect(Object.keys(entry?.headers ?? {}).filter((name) => name.startsWith("x-gateway") && name !== "x-gateway-hops")).toEqual([])
     expect(JSON.stringify(entry)).not.toContain(client.owner)
     expect(lab.gateway.output()).not.toContain(client.owner)
-    expect(JSON.stringify(await changesOf(client.owner))).not.toContain(client.owner)
+    expect(JSON.stringify(await changesOf(lab, client.owner))).not.toContain(client.owner)
     expect(JSON.stringify(await lab.gateway.rows())).not.toContain(client.owner)
   })
 
@@ -343,7 +328,7 @@ describe("a lease moves", () => {
     const next = session()
     await next.acquire(model)
     expect(JSON.parse((await next.status(1)).text)).toMatchObject({ connection: { displayName: `${prefix}-0` } })
-    const kinds = (await eventually(() => changesOf(client.owner), (seen) => seen.length === 2, "two changes")).map(({ kind }) => kind)
+    const kinds = (await eventually(() => changesOf(lab, client.owner), (seen) => seen.length === 2, "two changes")).map(({ kind }) => kind)
     expect(kinds).toEqual(["MOVED", "ACQUIRED"])
   })
 
@@ -377,7 +362,7 @@ describe("a lease is ended by the gateway", () => {
     "GET", `/api/compliance/audit-log?action=lease.invalidated&target=${connection}`
   )
   const reasonOf = async (owner: string) =>
-    (await eventually(() => changesOf(owner), ([last]) => last?.kind === "INVALIDATED", "the invalidation"))[0]?.reason
+    (await eventually(() => changesOf(lab, owner), ([last]) => last?.kind === "INVALIDATED", "the invalidation"))[0]?.reason
 
   it.each([
     ["connection is switched off", "CONNECTION_INELIGIBLE", async (_key: string, connection: string) => lab.gateway.operator.changeConnection(connection, { isActive: false })],

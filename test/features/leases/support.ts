@@ -1,5 +1,8 @@
 /** Clients of leases: sessions with an owner of their own, over HTTP. */
 import * as crypto from "node:crypto"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { LeaseRecords } from "#actors/lease/LeaseRecords.ts"
 import type { InProcess } from "#test/support/gateway.ts"
 import type { Lab } from "#test/support/lab.ts"
 import * as Http from "#test/support/http.ts"
@@ -70,3 +73,22 @@ export const credentialsOf = async (lab: Lab, model: string): Promise<ReadonlyAr
   const entries = await lab.sim.entries()
   return entries.filter((entry) => entry.model === model).map((entry) => String(entry.headers["authorization"] ?? "").replace("Bearer ", ""))
 }
+
+/** Makes provider nodes with connections of their own, each with a key that may lease them; `name`: how their prefixes begin. */
+export const poolsOf = (on: () => Lab, name: string) => {
+  let pools = 0
+  return async (size: number) => {
+    const prefix = `${name}${++pools}`
+    const given = Array.from({ length: size }, (_, i) => `credential_${prefix}_${i}`)
+    const connections = await on().pool(prefix, given)
+    const key = await managedKey(on().gateway, prefix, connections)
+    return {
+      prefix, model: `${prefix}/tokens-2`, credentials: given.map(seen), connections, key,
+      session: (owner?: string) => new Session(on().gateway, key.key, owner)
+    }
+  }
+}
+
+/** The records of changes of an owner's leases. */
+export const changesOf = (lab: Lab, owner: string) =>
+  Effect.runPromise(Context.get(lab.gateway.services(), LeaseRecords).changes({ owner: hashOf(owner), limit: 100 }))
