@@ -16,3 +16,12 @@ export const passBorrowed = (tap: Pick<StreamTap, "push">, bytes: Uint8Array): B
   const out = tap.push(borrowed)
   return out === null ? null : Buffer.from(out)
 })
+
+/** What a tap handed on and read of a stream that came in these pieces. */
+export const tapped = (tap: StreamTap & { readonly finished?: boolean }, pieces: ReadonlyArray<Uint8Array>) => {
+  const out: Array<Uint8Array> = []
+  for (const piece of pieces) out.push(passBorrowed(tap, piece) ?? Buffer.alloc(0))
+  out.push(tap.end() ?? Buffer.alloc(0))
+  const { alive, error, finished, malformed, terminal, usage, useful } = tap
+  return { out: Buffer.concat(out).toString(), alive, error, finished, malformed, terminal, usage, useful, text: tap.outputText() }
+}

@@ -3,7 +3,7 @@ import { make as publicError } from "#schemas/errors.ts"
 import type { FinishReason, MediaPart } from "#schemas/wire/conversation.ts"
 import { client, upstream } from "#src/wire/localModelServer/index.ts"
 import { maxEventBytes } from "#src/wire/stream/EventMemory.ts"
-import { passBorrowed } from "#test/support/wire/borrowed.ts"
+import * as Borrowed from "#test/support/wire/borrowed.ts"
 import { byBytes, everyCut, randomCut } from "#test/support/wire/splits.ts"
 import { RecordingSink } from "#test/support/wire/RecordingSink.ts"
 import { events, fixtures, options } from "#test/wire/localModelServer/support.ts"
@@ -13,14 +13,7 @@ const of = (name: string): Buffer => (streams.find(([file]) => file === `${name}
 const names = (pieces: ReadonlyArray<Buffer>) => events(pieces).events.map(([name]) => name)
 const cuts = (bytes: Buffer) => [...everyCut(bytes), byBytes(bytes), ...Array.from({ length: 50 }, (_, seed) => randomCut(bytes, seed + 1))]
 
-const tapped = (pieces: ReadonlyArray<Buffer>) => {
-  const tap = upstream.makePassThroughTap({ forwardUsage: true }, null)
-  const out: Array<Uint8Array> = []
-  for (const piece of pieces) out.push(passBorrowed(tap, piece) ?? Buffer.alloc(0))
-  out.push(tap.end() ?? Buffer.alloc(0))
-  const { alive, error, finished, malformed, terminal, usage, useful } = tap
-  return { out: Buffer.concat(out).toString(), alive, error, finished, malformed, terminal, usage, useful, text: tap.outputText() }
-}
+const tapped = (pieces: ReadonlyArray<Buffer>) => Borrowed.tapped(upstream.makePassThroughTap({ forwardUsage: true }, null), pieces)
 
 describe("streams of a local model server", () => {
   for (const [name, bytes] of streams) {

@@ -5,21 +5,14 @@ import { client, upstream } from "#src/wire/messages/index.ts"
 import * as Signatures from "#src/wire/signatures.ts"
 import { escape } from "#src/wire/stream/literal.ts"
 import type { StreamSink } from "#src/wire/stream/StreamSink.ts"
-import { passBorrowed } from "#test/support/wire/borrowed.ts"
+import * as Borrowed from "#test/support/wire/borrowed.ts"
 import { byBytes, everyCut, randomCut } from "#test/support/wire/splits.ts"
 import { events, fixtures, json, options, streamOf } from "#test/wire/messages/support.ts"
 
 const cuts = (bytes: Buffer) => [...everyCut(bytes), byBytes(bytes), ...Array.from({ length: 50 }, (_, seed) => randomCut(bytes, seed + 1))]
 const names = (bytes: Buffer) => events([bytes]).events.map(([name]) => name)
 
-const tapped = (pieces: ReadonlyArray<Buffer>) => {
-  const tap = upstream.makePassThroughTap({ forwardUsage: false }, null)
-  const out: Array<Uint8Array> = []
-  for (const piece of pieces) out.push(passBorrowed(tap, piece) ?? Buffer.alloc(0))
-  out.push(tap.end() ?? Buffer.alloc(0))
-  const { alive, error, finished, malformed, terminal, usage, useful } = tap
-  return { out: Buffer.concat(out).toString(), alive, error, finished, malformed, terminal, usage, useful, text: tap.outputText() }
-}
+const tapped = (pieces: ReadonlyArray<Buffer>) => Borrowed.tapped(upstream.makePassThroughTap({ forwardUsage: false }, null), pieces)
 
 interface Frame {
   readonly event: string
