@@ -28,7 +28,7 @@ export const make = Effect.fnUntraced(function*(environment: Readonly<Record<str
     const next = new Map<string, Effective>()
     for (const definition of FlagCatalogue.catalogue) {
       const env = fromEnvironment(definition, environment[definition.key])
-      const override = env !== null && FlagCatalogue.environmentFirst.has(definition.key) ? undefined : overrides.get(definition.key)
+      const override = env !== null && definition.environmentFirst ? undefined : overrides.get(definition.key)
       const value = override ?? env ?? definition.defaultValue
       next.set(definition.key, { value, source: override !== undefined ? "db" : env !== null ? "env" : "default", on: FlagCatalogue.isTruthy(value) })
     }
