@@ -14,7 +14,7 @@ import * as Tasks from "./Tasks.ts"
 
 const options = (settings: Values) => Layer.succeed(A2aOptions, {
   publicUrl: settings.publicUrl?.replace(/\/+$/, "") ?? null,
-  heartbeatMs: settings.sseComments === "on" ? settings.heartbeatMs : 0
+  heartbeatMs: settings.sseComments ? settings.heartbeatMs : 0
 })
 
 export const a2a = Feature.make({

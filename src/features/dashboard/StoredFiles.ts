@@ -44,4 +44,4 @@ export const make = (isOn: boolean, place = directory): DashboardFiles["Service"
   }
 }
 
-export const layerOf = (settings: Values) => Layer.sync(DashboardFiles, () => make(settings.dashboard === "on"))
+export const layerOf = (settings: Values) => Layer.sync(DashboardFiles, () => make(settings.dashboard))

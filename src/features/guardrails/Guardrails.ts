@@ -73,4 +73,4 @@ const make = Effect.fnUntraced(function*(options: Options) {
 export const layer = (options: Options) => Layer.effect(Guardrails, make(options))
 
 export const layerOf = ({ inputSanitizerThreshold, masksCredentials }: Values) =>
-  layer({ threshold: inputSanitizerThreshold, masksCredentials: masksCredentials === "true" })
+  layer({ threshold: inputSanitizerThreshold, masksCredentials })

@@ -22,7 +22,7 @@ export const mcpServers = Feature.make({
   acting: [Acting.mcpServer],
   degradation,
   services: (settings) => {
-    const startsPrograms = settings.mcpStdioServers === "on"
+    const startsPrograms = settings.mcpStdioServers
     const { granted, words } = Scopes
     return RunServerTools.layer({
       fallback: granted(words(settings.mcpScopes)), allow: words(settings.mcpToolAllow), deny: words(settings.mcpToolDeny)

@@ -15,7 +15,7 @@ export const plugins = Feature.make({
   name: "plugins",
   groups: [PluginsGroup],
   handlers: Layer.provide(Http.layer, Installations.layer),
-  services: (settings) => Layer.merge(Plugins.layer({ isOn: settings.plugins === "on", folder: settings.pluginsDir }), PluginMarket.layerOf(settings)),
+  services: (settings) => Layer.merge(Plugins.layer({ isOn: settings.plugins, folder: settings.pluginsDir }), PluginMarket.layerOf(settings)),
   stores: PostgresPluginStore.layer,
   migrations: { "60_plugins": version60 },
   acting: [Acting.plugin],

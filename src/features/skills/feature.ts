@@ -15,7 +15,7 @@ export const skills = Feature.make({
   name: "skills",
   groups: [SkillsGroup],
   handlers: Http.layer,
-  services: (settings) => Layer.merge(Executions.layer({ isOn: settings.skills === "on", timeoutMs: settings.skillsTimeoutMs }), SkillMarkets.layerOf(settings)),
+  services: (settings) => Layer.merge(Executions.layer({ isOn: settings.skills, timeoutMs: settings.skillsTimeoutMs }), SkillMarkets.layerOf(settings)),
   stores: (options) => Layer.merge(PostgresSkillStore.layer(options), PostgresSkillExecutionStore.layer(options)),
   migrations: { "53_skills": version53 },
   acting: [Acting.skill],

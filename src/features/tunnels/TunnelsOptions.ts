@@ -29,7 +29,7 @@ export const of = (settings: Settings["Service"]): TunnelsOptions => {
   const { cloudflaredPath, cloudflaredToken, dataDir, environment, host, ngrokPath, ngrokToken, tailscalePath, tunnels, worker } = settings
   const reached = anyAddress.has(host) ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host
   return {
-    isOn: tunnels === "on", node: nodeIdOf(settings), worker, cloudflaredToken, ngrokToken, environment,
+    isOn: tunnels, node: nodeIdOf(settings), worker, cloudflaredToken, ngrokToken, environment,
     files: { cloudflared: cloudflaredPath, ngrok: ngrokPath, tailscale: tailscalePath },
     tailscaleDir: Path.join(Path.resolve(dataDir), "tailscale"),
     targetOf: (port) => `${schemeOf(settings)}://${reached}:${port}`

@@ -58,6 +58,20 @@ const text = (name: string, fallback: string, doc: string) => decoded(name, Sche
 const choice = <const L extends ReadonlyArray<string>>(name: string, values: L, fallback: L[number], doc: string): Variable<L[number]> =>
   decoded(name, Schema.Literals(values), fallback, `one of ${values.join(", ")}`, doc)
 
+/** A choice of two words; `yes` is the word that turns it on. */
+const toggle = (name: string, { no, yes }: { readonly yes: string; readonly no: string }, fallback: boolean, doc: string): Variable<boolean> => {
+  const words = choice(name, [yes, no], fallback ? yes : no, doc)
+  return {
+    ...words,
+    read: (text) => {
+      const word = words.read(text)
+      return word instanceof Problem ? word : word === yes
+    }
+  }
+}
+const onOff = { yes: "on", no: "off" }
+const trueFalse = { yes: "true", no: "false" }
+
 const whole = (name: string, fallback: number, least: number, most: number, unit: string, doc: string) =>
   decoded(
     name,
@@ -190,23 +204,23 @@ const variables = {
   initialPassword: secret("INITIAL_PASSWORD", `First management password, ${PASSWORD_MINIMUM} to ${PASSWORD_MAXIMUM} characters. Unset on a first start: generated and shown once.`, passwordRule),
   jwtSecret: secret("JWT_SECRET", `Key of the session cookie, at least ${JWT_SECRET_BYTES} bytes. Unset: derived from the master key.`, jwtSecretRule),
   inputSanitizerThreshold: choice("INPUT_SANITIZER_BLOCK_THRESHOLD", ["low", "medium", "high"], "high", "INJECTION_GUARD_MODE=block refuses what is at least so severe."),
-  masksCredentials: choice("CREDENTIAL_REDACTION_ENABLED", ["true", "false"], "false", "Keys and tokens in texts of requests and answers are masked."),
+  masksCredentials: toggle("CREDENTIAL_REDACTION_ENABLED", trueFalse, false, "Keys and tokens in texts of requests and answers are masked."),
   secureCookie: choice("AUTH_COOKIE_SECURE", ["auto", "true", "false"], "auto", "Secure attribute of the session cookie; auto = under https."),
   gatewayApiKey: secret("GATEWAY_API_KEY", "A permanent API key with full inference access: visible ASCII characters, no spaces.", apiKeyRule),
   routerApiKey: secret("ROUTER_API_KEY", "The same under its older name.", apiKeyRule),
   mcpScopes: text("GATEWAY_MCP_SCOPES", "", "Scopes of MCP tools for callers that bring none: names, wildcards such as read:*, or readonly, full, monitor, agent; separated by commas."),
   mcpToolAllow: text("MCP_TOOL_ALLOW", "", "MCP tools that are offered, separated by commas; empty = all."),
   mcpToolDeny: text("MCP_TOOL_DENY", "", "MCP tools that are not offered; wins over MCP_TOOL_ALLOW."),
-  tunnels: choice("GATEWAY_TUNNELS", ["on", "off"], "off", "Whether operators may start cloudflared, ngrok and tailscale on this node, which make the gateway public."),
+  tunnels: toggle("GATEWAY_TUNNELS", onOff, false, "Whether operators may start cloudflared, ngrok and tailscale on this node, which make the gateway public."),
   cloudflaredPath: optional("GATEWAY_CLOUDFLARED_PATH", "The program cloudflared; unset: the first one in PATH.", programRule),
   cloudflaredToken: secret("GATEWAY_CLOUDFLARED_TOKEN", "Token of a tunnel in Cloudflare's dashboard. Unset: a quick tunnel, whose address is another one each time."),
   ngrokPath: optional("GATEWAY_NGROK_PATH", "The program ngrok; unset: the first one in PATH.", programRule),
   ngrokToken: secret("GATEWAY_NGROK_AUTHTOKEN", "Token of an ngrok account. Unset: the one in ngrok's own configuration file."),
   tailscalePath: optional("GATEWAY_TAILSCALE_PATH", "The program tailscale, with tailscaled beside it; unset: the first ones in PATH.", programRule),
-  mcpStdioServers: choice("GATEWAY_MCP_STDIO_SERVERS", ["on", "off"], "off", "Whether operators may set up MCP servers that are programs, which this node then runs."),
-  skills: choice("GATEWAY_SKILLS", ["on", "off"], "off", "Whether this node runs the handlers of skills, each in a sandbox (docs/skills.md)."),
+  mcpStdioServers: toggle("GATEWAY_MCP_STDIO_SERVERS", onOff, false, "Whether operators may set up MCP servers that are programs, which this node then runs."),
+  skills: toggle("GATEWAY_SKILLS", onOff, false, "Whether this node runs the handlers of skills, each in a sandbox (docs/skills.md)."),
   skillsTimeoutMs: whole("GATEWAY_SKILLS_TIMEOUT_MS", 30_000, 100, 300_000, "ms", "Longest run of one handler."),
-  plugins: choice("GATEWAY_PLUGINS", ["on", "off"], "off", "Whether this node runs plugins, each in a sandbox (docs/plugins.md)."),
+  plugins: toggle("GATEWAY_PLUGINS", onOff, false, "Whether this node runs plugins, each in a sandbox (docs/plugins.md)."),
   pluginsDir: optional("GATEWAY_PLUGINS_DIR", "Folder below which plugins may be installed from. Unset: only with their code in the call."),
   simulator: choice("GATEWAY_SIM_PROVIDER", ["auto", "true", "false"], "auto", "Built-in simulator as provider `sim`: auto = called by name always, listed while no real connection exists; true = listed always; false = off."),
   tlsCert: optional("GATEWAY_TLS_CERT", "Certificate file (PEM); with GATEWAY_TLS_KEY the gateway speaks https."),
@@ -235,7 +249,7 @@ const variables = {
   proxyConnectMs: whole("PROXY_FAST_FAIL_TIMEOUT_MS", 2_000, 1, hour, "ms", "TCP and TLS to an outbound proxy."),
   keepAliveTimeoutMs: whole("FETCH_KEEPALIVE_TIMEOUT_MS", 4_000, 1, hour, "ms", "How long an idle upstream connection is kept."),
   readinessTimeoutMs: whole("STREAM_READINESS_TIMEOUT_MS", 30_000, 0, hour, "ms", "From the response head to the first useful event of a stream; 0 = no limit."),
-  sseComments: choice("GATEWAY_SSE_COMMENTS", ["on", "off"], "on", "Comment lines in event streams (heartbeats); off for clients that cannot read them."),
+  sseComments: toggle("GATEWAY_SSE_COMMENTS", onOff, true, "Comment lines in event streams (heartbeats); off for clients that cannot read them."),
   heartbeatMs: whole("SSE_HEARTBEAT_INTERVAL_MS", 15_000, 0, hour, "ms", "A stream that was silent so long gets a heartbeat; 0 = none."),
   earlyKeepAliveMs: whole("GATEWAY_EARLY_KEEPALIVE_MS", 2_000, 0, hour, "ms", "A stream whose upstream was silent so long gets its head and a heartbeat; errors are frames from then on; 0 = never."),
   totalTimeoutMs: whole("GATEWAY_TOTAL_TIMEOUT_MS", 1_980_000, 0, 24 * hour, "ms", "A whole request over all its attempts; 0 = no limit."),
@@ -265,7 +279,7 @@ const variables = {
   logLevel: choice("LOG_LEVEL", ["debug", "info", "warn", "error"], "info", "Least severe line that is logged."),
   logFormat: choice("LOG_FORMAT", ["auto", "json", "pretty"], "auto", "auto = pretty on a terminal, else JSON lines."),
   accessLog: choice("GATEWAY_ACCESS_LOG", ["off", "errors", "all"], "errors", "Which finished requests get a log line."),
-  dashboard: choice("GATEWAY_DASHBOARD", ["on", "off"], "on", "The web page at /dashboard; off = its paths answer 404."),
+  dashboard: toggle("GATEWAY_DASHBOARD", onOff, true, "The web page at /dashboard; off = its paths answer 404."),
   metricsAccess: choice("GATEWAY_METRICS_ACCESS", ["loopback", "all"], "loopback", "Who may read GET /metrics."),
   otlpEndpoint: optional("OTEL_EXPORTER_OTLP_ENDPOINT", "OTLP/HTTP collector for traces and logs; unset = off.", httpRule),
   otlpHeaders: secret("OTEL_EXPORTER_OTLP_HEADERS", "Comma-separated name=value headers of the collector."),

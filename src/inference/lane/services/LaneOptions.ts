@@ -42,7 +42,7 @@ export const layerOf = (settings: Values): Layer.Layer<LaneOptions> => Layer.suc
   limits: limitsOf(settings),
   maxBodyBytes: settings.maxBodyBytes,
   graceMs: settings.shutdownTimeoutMs,
-  sseComments: settings.sseComments === "on",
+  sseComments: settings.sseComments,
   ownHops: settings.ownHops,
   emergencyModel: settings.emergencyModel,
   obeysRobots: settings.webFetchRobots === "obey",
