@@ -30,6 +30,7 @@ const terminal: ReadonlySet<BatchStatus> = new Set(["failed", "completed", "expi
 /** Nothing happens to it any more. */
 export const isOver = ({ status }: Pick<BatchState, "status">): boolean => terminal.has(status)
 
+/** A batch whose file is about to be read; `windowMs`: how long it may take. */
 export const made = (createdAt: number, windowMs: number): BatchState => ({
   status: "validating", ending: null, total: 0, completed: 0, failed: 0, problems: [], createdAt, expiresAt: createdAt + windowMs,
   inProgressAt: null, finalizingAt: null, completedAt: null, failedAt: null, expiredAt: null, cancellingAt: null, cancelledAt: null,

@@ -61,6 +61,7 @@ export const parseRange = (text: string): Range | null => {
 
 const parsed = new WeakMap<ReadonlyArray<string>, ReadonlyArray<Range>>()
 
+/** Whether an address is in one of the ranges; an address or a range that cannot be read is in none. */
 export const contains = (list: ReadonlyArray<string>, address: string): boolean => {
   const value = parse(address)
   if (value === null) return false

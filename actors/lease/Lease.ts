@@ -21,6 +21,7 @@ export interface State {
 
 export type LeaseStep<Reply> = readonly [reply: Reply, state: State, changes: ReadonlyArray<LeaseChange>]
 
+/** No leases; `epoch` tells this store from one that was lost. */
 export const fresh = (epoch: string): State => ({ epoch, leases: new Map(), holders: new Map(), highest: new Map() })
 
 /** Owners whose highest generation is kept: enough for owners that draw at the same moment; the durable counter has the rest. */
@@ -74,6 +75,7 @@ const ended = (lease: Lease, reason: EndReason, now: number): LeaseChange => ({
 const reasonToLeave = (lease: Lease, command: Acquire, now: number): EndReason =>
   !isLive(lease, now) ? "TTL_EXPIRED" : lease.keyPrint !== command.keyPrint ? "MANAGED_KEY_REVOKED" : "MODEL_INELIGIBLE"
 
+/** Gives the owner a free connection, or the lease that it holds, with a new end. */
 export const acquire = (state: State, command: Acquire, now: number): LeaseStep<AcquireReply> => {
   const { available, drawn, fits, keyId, keyPrint, owner, ttlMs } = command
   const own = state.leases.get(owner)
@@ -116,6 +118,7 @@ export const acquire = (state: State, command: Acquire, now: number): LeaseStep<
   return [{ _tag: "Granted", lease, reused: false }, remembering(withLease(next, lease), lease), changes]
 }
 
+/** Moves the end of a lease; a stale claim changes nothing. */
 export const renew = (state: State, claim: LeaseClaim, ttlMs: number, now: number): LeaseStep<ClaimReply> => {
   const found = find(state, claim, now)
   if (found === null) return [stale, state, none]
@@ -123,6 +126,7 @@ export const renew = (state: State, claim: LeaseClaim, ttlMs: number, now: numbe
   return [{ _tag: "Held", lease }, withLease(state, lease), none]
 }
 
+/** Ends a lease; a stale claim changes nothing. */
 export const release = (state: State, claim: LeaseClaim, reason: ReleaseReason, now: number): LeaseStep<ClaimReply> => {
   const lease = find(state, claim, now)
   return lease === null ? [stale, state, none] : [{ _tag: "Held", lease }, without(state, lease), [ended(lease, reason, now)]]
@@ -161,4 +165,5 @@ export const sweep = (state: State, now: number): LeaseStep<number> => {
   return [next.leases.size, next, changes]
 }
 
+/** The leases that have not ended by time. */
 export const active = (state: State, now: number): ReadonlyArray<Lease> => [...state.leases.values()].filter((lease) => isLive(lease, now))

@@ -6,6 +6,7 @@ import type { ApiKey } from "#schemas/records/ApiKey.ts"
 /** Hex digits of the key's hash that tell one value of a key from another. */
 const printLength = 16
 
+/** What a lease keeps of its key: it differs when the key has a new value. */
 export const printOf = (key: ApiKey): string => key.keyHash.slice(0, printLength)
 
 /** True for a key that uses connections by lease only. */

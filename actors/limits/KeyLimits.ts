@@ -52,6 +52,7 @@ export interface Permit {
 
 export const heldPermit: Permit = { waitMs: 0, slot: null }
 
+/** What a rule counts of used rows: tokens, or costs in its units. */
 export const amountOf = (rule: AmountRule, used: ReadonlyArray<Used>): number => {
   let sum = 0
   for (const row of used) {

@@ -65,6 +65,7 @@ export const make = (window: FixedWindow, limit: number, now: number): Meter => 
 /** Used by this node and not yet booked. */
 export const unreported = (meter: Meter): number => meter.total - meter.reported
 
+/** What all nodes have booked, and what this node has used since. */
 export const used = (meter: Meter): number => meter.booked + unreported(meter)
 
 /** What is left of this node's block, reserved or not: it keeps using that until the store says otherwise. */

@@ -18,6 +18,7 @@ export interface Rolling {
 
 const slotsPerWindow = 60
 
+/** ms of one slot of a window. */
 export const slotOf = (windowMs: number): number => Math.max(1, Math.ceil(windowMs / slotsPerWindow))
 
 export const make = (windowMs: number, limit: number): Rolling => ({ windowMs, slotMs: slotOf(windowMs), limit, slots: [] })
@@ -29,6 +30,7 @@ export const current = (given: Rolling, now: number): Rolling => {
   return first === 0 || rolling.slots.length === 0 ? rolling : { ...rolling, slots: first < 0 ? [] : rolling.slots.slice(first) }
 }
 
+/** Requests in all slots. */
 export const count = (rolling: Rolling): number => rolling.slots.reduce((sum, [, n]) => sum + n, 0)
 
 const beginOf = (rolling: Rolling, at: number): number => Math.floor(at / rolling.slotMs) * rolling.slotMs

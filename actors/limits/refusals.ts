@@ -34,11 +34,13 @@ export const ofAmount = (rule: AmountRule, reason: "exhausted" | "short", used: 
     })
 }
 
+/** The refusal of a request above the key's rate. */
 export const ofRate = (rule: RateRule, waitMs: number): PublicError =>
   Errors.make("rate_limit_exceeded", `This API key may make ${rule.limit} requests in ${rule.windowMs / 1_000} seconds.`, {
     retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000))
   })
 
+/** The refusal of a session above the key's number of sessions. */
 export const ofSessions = (limit: number, idleMs: number): PublicError =>
   Errors.make("rate_limit_exceeded", `This API key may have ${limit} sessions at once; a session is over when it made no request for ${idleMs / 1_000} seconds.`, {
     retryAfterSeconds: Math.ceil(idleMs / 1_000)

@@ -88,6 +88,7 @@ export const of = (key: LimitedKey, sources: LimitSources): LimitRules | null =>
   return amounts.length === 0 && rates.length === 0 && policy.maxSessions <= 0 ? null : { amounts, rates, maxSessions: policy.maxSessions }
 }
 
+/** The rule of a token limit. */
 export const ofTokenLimit = (limit: TokenLimit, { nameOf, providerOf }: Pick<LimitSources, "nameOf" | "providerOf">): AmountRule => {
   const window: FixedWindow = { interval: limit.resetInterval, minutes: minutesOf(limit.resetTime) }
   const scope = limit.scopeType === "global" ? "global" : `${limit.scopeType}:${limit.scopeValue}`

@@ -32,6 +32,7 @@ export interface SeenNode extends Node {
 /** A node counts as dead after this silence, ms. */
 const deadAfterMs = 5_000
 
+/** Whether a node was heard of in the last seconds. */
 export const isAlive = ({ silentMs }: Pick<SeenNode, "silentMs">): boolean => silentMs < deadAfterMs
 
 type Op<A> = Effect.Effect<A, StoreError>

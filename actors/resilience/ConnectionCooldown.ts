@@ -146,6 +146,7 @@ const failed = (state: State, event: Extract<CooldownEvent, { readonly _tag: "Fa
 /** The same pause by a clock that was set back by `ms`. */
 export const earlier = (state: State, ms: number): State => state.until === 0 ? state : { ...state, until: Math.max(1, state.until - ms) }
 
+/** What one event makes of a connection's cooldown. */
 export const step = (state: State, event: CooldownEvent, settings: CooldownRules, now: number): CooldownStep => {
   switch (event._tag) {
     case "Failed":

@@ -50,6 +50,7 @@ const pauseOf = (status: number, failures: number, settings: LockoutRules): numb
 /** The same lockout by a clock that was set back by `ms`. */
 export const earlier = (state: State, ms: number): State => ({ ...state, until: state.until - ms })
 
+/** What one event makes of a model's lockout; null: there is none. */
 export const step = (state: State | null, event: LockoutEvent, settings: LockoutRules, now: number): LockoutStep => {
   switch (event._tag) {
     case "Failed": {

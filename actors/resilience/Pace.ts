@@ -51,6 +51,7 @@ export const opensAt = (state: State, rules: PaceRules, now: number): number => 
   return Math.max(now, gap)
 }
 
+/** The state once a call has begun. */
 export const started = (state: State, now: number): State => {
   const second = secondOf(now)
   const counts = countsAt(state, second)

@@ -158,6 +158,7 @@ const beside = (state: State, event: Ended, settings: BreakerRules, now: number)
   return [noted, { ...state, others: state.others + 1, lastFailureAt: now, lastStatus: status }, none]
 }
 
+/** What one event makes of a provider's breaker. */
 export const step = (state: State, event: BreakerEvent, settings: BreakerRules, now: number): BreakerStep => {
   switch (event._tag) {
     case "Enter":

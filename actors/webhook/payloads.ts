@@ -9,6 +9,7 @@ import * as StatusReason from "#schemas/statusReason.ts"
 /** Characters of an error message in an event. */
 const MESSAGE_CHARS = 500
 
+/** An event as it stands in the queue, with the body that receivers get. */
 export const queued = (event: GatewayEvent, id: string): QueuedEvent => {
   const at = new Date(event.at).toISOString()
   return { id, type: event.type, at, body: JSON.stringify({ event: event.type, timestamp: at, data: { ...event.data, event_id: id } }) }

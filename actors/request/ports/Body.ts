@@ -15,6 +15,7 @@ export interface Stored {
 
 export type Piece = Uint8Array | Stored
 
+/** Whether a piece lies on the disk. */
 export const isStored = (piece: Piece): piece is Stored => !(piece instanceof Uint8Array)
 
 /** Pieces in their order, which may be sent as often as is wanted while they are held. */

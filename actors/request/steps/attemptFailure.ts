@@ -202,15 +202,19 @@ export const unavailable = (target: Target, reason: Unavailable["reason"], retry
 export const withRetryAfter = (error: PublicError, seconds: number): PublicError =>
   new Errors.PublicError(error.code, error.status, error.type, error.message, seconds, error.extra, error.upstream)
 
+/** The upstream's stream ended before any content. */
 export const earlyEof = (target: Target): PublicError =>
   Errors.make("STREAM_EARLY_EOF", `Provider ${target.providerAlias} ended the stream before any content.`)
 
+/** The upstream's stream ended in the middle. */
 export const truncated = (target: Target): PublicError =>
   Errors.make("upstream_reset", `Provider ${target.providerAlias} ended the stream before it was complete.`)
 
+/** The answer is not of the target's format. */
 export const malformed = (target: Target): PublicError =>
   Errors.make("upstream_invalid_response", `Provider ${target.providerAlias} sent an answer that cannot be read as one of its format (${target.wireFormat}).`)
 
+/** The answer is larger than `limit` bytes. */
 export const tooLarge = (target: Target, limit: number): PublicError =>
   Errors.make("upstream_invalid_response", `Provider ${target.providerAlias} sent more than ${limit} bytes where less is allowed.`)
 
@@ -226,12 +230,15 @@ export const hedgeLost = (target: Target): PublicError =>
 export const executionTimeout = (target: Target, ms: number): PublicError =>
   Errors.make("RATE_LIMIT_EXECUTION_TIMEOUT", `The call to '${target.publicModel}' took longer than ${ms} ms (requestQueue.executionMaxWaitMs).`)
 
+/** The start of the attempt cannot be recorded. */
 export const ledgerUnavailable = (detail: string): PublicError =>
   Errors.make("ledger_unavailable", `The usage journal cannot be written, so no request is sent unaccounted: ${detail}`, { retryAfterSeconds: 1 })
 
+/** The gateway itself failed. */
 export const internal = (): PublicError =>
   Errors.make("internal_server_error", "The gateway failed while it handled this request; the log has the request id.")
 
+/** The gateway ends before the request does. */
 export const shuttingDown = (): PublicError =>
   Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 })
 

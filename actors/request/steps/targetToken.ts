@@ -4,6 +4,7 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 
+/** The headers with a bearer token behind them; the given array stays as it is. */
 export const withToken = (headers: ReadonlyArray<string>, token: string): ReadonlyArray<string> => [...headers, "authorization", `Bearer ${token}`]
 
 /** Like an upstream's own 401 where the operator must act, else like an upstream that cannot be reached; the vendor's words stay here. */

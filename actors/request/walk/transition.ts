@@ -19,6 +19,7 @@ type Intents = Array<Intent>
 const none: ReadonlyArray<Intent> = []
 const disarm: Intent = { _tag: "DisarmHedge" }
 
+/** What one event of a request makes of its state, and what is to be done. */
 export const step = (state: State, event: RequestEvent, now: number, rules: WalkRules): RequestTransition =>
   plainStep(state, event, rules) ?? anyStep(state, event, now, rules)
 

@@ -42,6 +42,7 @@ export interface ConversationEndpoint extends Pick<Operation<RequestHead>, "endp
 /** What a key's `allowedEndpoints` calls every conversation endpoint, whatever its format. */
 const category = "chat"
 
+/** What the lane must know of one conversation endpoint. */
 export const operation = (given: ConversationServices, { codec, compacts, endpoint, fromPath, modelInPath, token }: ConversationEndpoint): Operation<RequestHead, Stages.ConversationCall> => {
   const face = Formats.faceOf(codec, given.sseComments)
   const expand = compacts === true ? given.compact : codec.name === "responses" ? given.expand : undefined
@@ -70,6 +71,7 @@ export const operation = (given: ConversationServices, { codec, compacts, endpoi
   }
 }
 
+/** One conversation endpoint, served by the lane. */
 export const route = (services: ConversationServices, entry: ConversationEndpoint): DirectRoute => Lane.route(services, operation(services, entry))
 
 /** What serves one call: its models are told what is remembered for its key. */

@@ -23,6 +23,7 @@ export const clearingBeta = ({ model, wireFormat }: Pick<Target, "model" | "wire
 export const isAny = (combo: Words | null): boolean =>
   combo !== null && (combo.system_message !== null || combo.tool_filter_regex !== null)
 
+/** The conversation with the combo's system message and tools, then the gateway's own system prompt. */
 export const ofConversation = (combo: Words | null, prompt: SystemPrompt.SystemPrompt | null, conversation: Conversation): Conversation =>
   SystemPrompt.ofConversation(prompt, comboConversation(combo, conversation))
 

@@ -52,5 +52,6 @@ export const preset = ({ compat, wireFormat }: Target, face: FormatName, convers
 const compatible = (compat: ModelCompat, { model, thinking, wireFormat }: Target, face: FormatName, body: Uint8Array): Uint8Array =>
   Compat.apply(compat, { model, thinking, family: Formats.family(wireFormat).name, isOwn: Formats.isSame(face, wireFormat) }, body)
 
+/** The body with these edits: of the client's bytes where they can be edited in place, else written anew. */
 export const splice = (prompt: Prompt, edits: ReadonlyArray<Splice.Edit>): Uint8Array =>
   Splice.edit(prompt.body, prompt.parsed, edits) ?? jsonOf(sentOf(prompt), edits)

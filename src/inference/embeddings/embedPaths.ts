@@ -6,6 +6,7 @@ import * as Paths from "#src/inference/lane/paths.ts"
 /** `/v1beta/models/{model}:embedContent` and `:batchEmbedContents`, or with `v1`; the model may hold slashes and colons. */
 const pattern = /^\/v1(?:beta)?\/models\/(.+):(?:embedContent|batchEmbedContents)$/
 
+/** Whether a path asks for embeddings. */
 export const isEmbedding = (path: string): boolean => pattern.test(path)
 
 /** The member that the path says. */

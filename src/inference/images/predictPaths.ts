@@ -6,6 +6,7 @@ import * as Paths from "#src/inference/lane/paths.ts"
 /** `/v1beta/models/{model}:predict`, or with `v1`; the model may hold slashes and colons. */
 const pattern = /^\/v1(?:beta)?\/models\/(.+):predict$/
 
+/** Whether a path asks for a prediction. */
 export const isPredict = (path: string): boolean => pattern.test(path)
 
 /** The member that the path says. */

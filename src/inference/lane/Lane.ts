@@ -25,6 +25,7 @@ import * as Intake from "./Intake.ts"
 import type { ClientRequest, Operation, Planned, Served } from "./Operation.ts"
 import * as TerminalErrors from "./terminalErrors.ts"
 
+/** Serves one kind of request, from the first byte of its body to its settled rows. */
 export const route = <Head extends RequestHead, C extends Stages.AdmittedCall>(given: LaneServices, operation: Operation<Head, C>): DirectRoute => {
   const services = operation.services === undefined ? given : withRequests(given, operation.services(given.request))
   const stages = operation.stages === undefined ? services.stages : operation.stages(services.stages)
@@ -212,4 +213,5 @@ const wishesOf = (clientRequest: Pick<Exchange, "header">): Question["headers"] 
   return mode === undefined && budget === undefined && budgetFallback === undefined ? noWishes : { mode, budget, budgetFallback }
 }
 
+/** The session that the client names; null when it names none. */
 export const sessionOf = (clientRequest: Pick<Exchange, "header">): string | null => clientRequest.header("x-session-id") ?? clientRequest.header("x_session_id") ?? null

@@ -188,6 +188,7 @@ export const lineOf = (route: Pick<Route, "order">, { notes, skips }: RouteNotes
   ...skippedIn(orderWith(route.order, skips).skipped).map(skipText)
 ].join("; ")
 
+/** Why each target of a request without a usable one was left out, in one line for the log. */
 export const lineOfBlocked = ({ skipped }: Blocked): string => skippedIn(skipped).map(skipText).join("; ")
 
 /** Automatic routing over a router; a candidate is not its own alternative. */

@@ -162,6 +162,7 @@ export const ofAnswer = (tags: RequestTags, facts: ResponseFacts): ReadonlyArray
   return rarely(headers, facts)
 }
 
+/** Headers of an error. */
 export const ofError = (tags: RequestTags, error: PublicError, fallbackAttempts: number): ReadonlyArray<string> => {
   const headers = common(tags)
   headers.push("Content-Type", "application/json")

@@ -8,6 +8,7 @@ type Body = Readonly<Record<string, unknown>>
 /** The `index`-th segment of a path, decoded; null when it holds broken escapes. */
 export const segment = (path: string, index: number): string | null => decoded(path.split("/")[index] ?? "")
 
+/** The text without percent escapes; null when one is broken. */
 export const decoded = (text: string): string | null => {
   try {
     return decodeURIComponent(text)

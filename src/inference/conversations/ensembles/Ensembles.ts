@@ -34,6 +34,7 @@ export interface EnsembleRoute extends Route {
   readonly config: CompleteConfig
 }
 
+/** Whether the combo of a route asks several models. */
 export const isFor = (route: Route): route is EnsembleRoute => route.combo !== null && route.config !== null && strategies.has(route.combo.strategy)
 
 /** The targets that may give the final answer, best first. */

@@ -71,6 +71,7 @@ export const saidInstead = ({ codec, head, prompt, route, services, words }: Omi
     ? new ConversationEncoding(services, codec, head, prompt, route, conversation)
     : new ConversationEncoding(services, codec, head, prompt, route, conversation, "auto", words.autoEffort())
 
+/** One model's call for an ensemble: it answers no client, and its answer is kept for the whole. */
 export const partOf = (whole: Whole, { conversation, targets, view }: PartRequest): PreparedCall => {
   const { codec, head, inbound, prompt, services } = whole
   const encoding = saidInstead({ ...whole, head: { ...head, stream: false, wantsUsage: false } }, conversation)

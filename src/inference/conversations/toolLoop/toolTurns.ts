@@ -19,6 +19,7 @@ export const asking = (header: string): (name: string) => boolean => {
   return (name) => globs.some((matches) => matches(name))
 }
 
+/** A tool of the gateway's as a model is told of it. */
 export const functionOf = ({ described, name }: ServerTool): FunctionTool => {
   const { description, inputSchema } = described
   return { kind: "function", name, description: typeof description === "string" ? description : null, parameters: Predicate.isReadonlyObject(inputSchema) ? inputSchema : null, strict: null, cache: null }
@@ -62,6 +63,7 @@ const textOf = (result: Json): string => {
   return text.length <= RESULT_MAX ? text : `${text.slice(0, RESULT_MAX)}\n[${text.length - RESULT_MAX} more characters were left out]`
 }
 
+/** The result of a call as the model is told it. */
 export const resultOf = ({ id, name }: ToolCallPart, result: Json): ToolResultPart => ({
   kind: "toolResult", id, name, content: [Instructions.textPart(textOf(result))], isError: result["isError"] === true, cache: null
 })

@@ -56,6 +56,7 @@ export const familyOf = (target: Target, heard: Heard | undefined): UpstreamCode
   return heard === undefined ? family : hearing(family, heard)
 }
 
+/** Keeps signatures of this tenant's tool calls. */
 export const remembererOf = (memory: Memory, tenant: Tenant) => (callId: string, signature: Signature): void =>
   memory.signatures.remember(tenant, callId, signature)
 

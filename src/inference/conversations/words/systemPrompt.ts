@@ -20,6 +20,7 @@ export interface SystemPrompt {
 /** Between texts that must be one. */
 const gap = "\n\n"
 
+/** The texts that are not empty, as one. */
 export const joined = (...texts: ReadonlyArray<unknown>): string => texts.filter((text) => typeof text === "string" && text !== "").join(gap)
 
 /** What the settings say of every conversation, each text once; null = nothing. */
@@ -62,6 +63,7 @@ const textPart = (text: string): TextPart => ({ kind: "text", text, cache: null,
 /** As a client's own system prompt, so that no family takes it for a message between messages. */
 const turnOf = (text: string): Turn => ({ role: "system", parts: [textPart(text)], name: null, path: "system" })
 
+/** The conversation with the prompt around the client's own system turns. */
 export const ofConversation = (prompt: SystemPrompt | null, conversation: Conversation): Conversation => {
   if (prompt === null) return conversation
   const { turns } = conversation

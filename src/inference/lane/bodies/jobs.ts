@@ -67,6 +67,7 @@ export const opening: Kind<Open, OpenedBody | MovedBody> = { module: new URL("./
 /** A request's body as it is read and sent on. */
 export const bodyOf = (bytes: Uint8Array): Buffer => asBuffer(unmarked(bytes))
 
+/** The bytes of a job as a buffer over the same memory. */
 export const bufferOf = ({ bytes }: JobSubject): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /** The JSON object of a text within the bounds, or why there is none. */
@@ -80,5 +81,6 @@ export const parseBody = (bytes: Buffer): Body | PublicError => {
   return Json.isRecord(value) ? value : Errors.make("bad_request", "The request body must be a JSON object.", { extra: { param: "body" } })
 }
 
+/** The refusal of a body beyond the bounds of JSON. */
 export const refusalOf = (excess: JsonBounds.Excess): PublicError =>
   Errors.make("bad_request", `The request body is refused: ${JsonBounds.describe(excess)}.`, { extra: { param: "body" } })

@@ -60,6 +60,7 @@ const itemOf = (item: unknown): unknown => {
   return Json.isRecord(item) ? membersOf(item) : shortened(item)
 }
 
+/** The settings of a body; of its long texts the beginning, of its long lists the last item. */
 export const outlineOf = (body: Body): Record<string, unknown> => {
   const room: Room = { characters: wholeCharacters, values: wholeValues }
   // A name may be `__proto__`.

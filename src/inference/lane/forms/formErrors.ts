@@ -8,6 +8,7 @@ export const noRoom = (): PublicError => Errors.make(
   "service_unavailable", "The gateway holds as many bytes of request bodies as it may (GATEWAY_MAX_HELD_BODY_BYTES); repeat the request in a moment.", { retryAfterSeconds: 1 }
 )
 
+/** What the client is told of an upload that cannot be kept. */
 export const ofSpool = ({ code, reason }: SpoolFailure): PublicError => {
   switch (reason) {
     case "memory":

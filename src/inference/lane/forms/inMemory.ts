@@ -23,8 +23,10 @@ const bytesOf = (stored: Stored): Effect.Effect<Buffer | PublicError> => Effect.
   from(0)
 })
 
+/** Whether a file of the form lies on the disk. */
 export const isNeeded = ({ parts }: Form): boolean => parts.some(({ content }) => isStored(content))
 
+/** The form with its files in memory, or why they do not fit there. */
 export const of = (form: Form): Effect.Effect<Form | PublicError> => Effect.suspend(() => {
   const bytes = form.parts.reduce((sum, { content }) => sum + (isStored(content) ? content.length : 0), 0)
   if (bytes > mostBytes) return Effect.succeed(Errors.make("payload_too_large", `This model takes files of up to ${mostBytes} bytes together.`))
