@@ -3,6 +3,7 @@ import * as Feature from "#src/management/Feature.ts"
 import * as Acting from "./acting.ts"
 import { CacheGroup } from "./api.ts"
 import * as Http from "./http.ts"
+import * as ManagedCache from "./ManagedCache.ts"
 import version8 from "./migrations/0008_cache.ts"
 import * as PostgresResponseCacheStore from "./PostgresResponseCacheStore.ts"
 import { degradation } from "./degradation.ts"
@@ -13,7 +14,7 @@ import * as TieredCache from "./TieredCache.ts"
 export const cache = Feature.make({
   name: "cache",
   groups: [CacheGroup],
-  handlers: Http.layer,
+  handlers: Layer.provide(Http.layer, ManagedCache.layer),
   stores: PostgresResponseCacheStore.layer,
   migrations: { "8_cache": version8 },
   acting: [Acting.cacheConfig],
