@@ -11,6 +11,7 @@ import * as ConnectionTests from "./ConnectionTests.ts"
 import * as Http from "./http.ts"
 import { ProviderModelsGroup } from "./models/api.ts"
 import * as ModelsHttp from "./models/http.ts"
+import * as ManagedModels from "./models/ManagedModels.ts"
 import * as PostgresCustomModelStore from "./models/PostgresCustomModelStore.ts"
 import { ProviderNodesGroup } from "./nodes/api.ts"
 import * as NodesHttp from "./nodes/http.ts"
@@ -22,7 +23,7 @@ import * as PostgresConnectionStore from "./PostgresConnectionStore.ts"
 import * as UpstreamProviderProbe from "./probe/UpstreamProviderProbe.ts"
 import * as Upstreams from "./Upstreams.ts"
 
-const behind = Layer.mergeAll(Additions.layer, Nodes.layer, ConnectionSweep.layer, NodeModels.layer).pipe(
+const behind = Layer.mergeAll(Additions.layer, Nodes.layer, ConnectionSweep.layer, NodeModels.layer, ManagedModels.layer).pipe(
   Layer.provideMerge(Upstreams.layer),
   Layer.provideMerge(Layer.mergeAll(Connections.layer, ConnectionTests.layer))
 )
