@@ -2,11 +2,11 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { CDPSession, Page } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import type { CallLog } from "#src/features/usage/api.ts"
 import { canBrowse } from "#test/support/chromium.ts"
-import { type Stage, stage, visit } from "#test/support/dashboard.ts"
+import { comerOf, stage, type Stage } from "#test/support/dashboard.ts"
 import * as Http from "#test/support/http.ts"
 import { eventually } from "#test/support/operator.ts"
 import { ledgerRow } from "#test/suites/records.ts"
@@ -27,15 +27,7 @@ describe.skipIf(!canBrowse())("the request explorer", () => {
   }, 300_000)
   afterAll(() => on?.close())
 
-  const come = async (screen: string) => {
-    const seen = await visit(on.browser, on.gateway.url)
-    onTestFinished(async () => {
-      await seen.close()
-      expect(seen.troubles()).toEqual([])
-    })
-    await seen.go(screen)
-    return seen.page
-  }
+  const come = comerOf(() => on)
   const table = (page: Page) => page.getByRole("table", { name: "Requests", exact: true })
   const parameters = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams)
 

@@ -4,22 +4,14 @@ import type { AddressInfo } from "node:net"
 import type { Page } from "playwright-core"
 import { describe, expect, it, onTestFinished } from "vitest"
 import { canBrowse } from "#test/support/chromium.ts"
-import { staged, visit } from "#test/support/dashboard.ts"
+import { comerOf, staged } from "#test/support/dashboard.ts"
 import * as Http from "#test/support/http.ts"
 import { eventually } from "#test/support/operator.ts"
 
 describe.skipIf(!canBrowse())("the dashboard's screens", () => {
   const on = staged()
 
-  const come = async (screen: string) => {
-    const seen = await visit(on.browser, on.gateway.url)
-    onTestFinished(async () => {
-      await seen.close()
-      expect(seen.troubles()).toEqual([])
-    })
-    await seen.go(screen)
-    return seen.page
-  }
+  const come = comerOf(() => on)
   const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name }).waitFor()
   const api = <A>(method: string, path: string, body?: unknown) => on.gateway.operator.call<A>(method, path, body)
   const ask = (model: string, key = "") => Http.send(on.gateway.url, {
