@@ -1,8 +1,8 @@
 /** Tasks of agents whose gateway stops or is killed: none is at work for ever, and each says that it may be sent again. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Frame, frame, jsonOf, post } from "#test/features/a2a/lab.ts"
-import { type Cluster, findServers, type Ground, ground, startCluster } from "#test/support/cluster.ts"
-import { contractOf, type Road, roadTo } from "#test/support/faults.ts"
+import { type Cluster, findServers, startRemote } from "#test/support/cluster.ts"
+import { contractOf, type Road } from "#test/support/faults.ts"
 import { type Spawned, spawned } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
 import { CREDENTIAL } from "#test/support/lab.ts"
@@ -74,25 +74,18 @@ describe("agents' tasks and the end of their gateway", { timeout: 300_000 }, () 
 })
 
 describe.skipIf(missing !== null)("agents' tasks while Postgres is away", { timeout: 180_000 }, () => {
-  let common: Ground
   let road: Road
   let cluster: Cluster
+  let close: () => Promise<void>
   let key: string
 
   beforeAll(async () => {
-    common = await ground(postgres)
-    road = await roadTo(common.database)
-    cluster = await startCluster({ ...common, environment: { ...common.environment, DATABASE_URL: road.url, GATEWAY_LOOKUP_TIMEOUT_MS: "1000" } }, [{}])
+    ({ close, cluster, road } = await startRemote(postgres, [{}]))
     const { operator } = cluster.nodes[0]!
     await operator.call("PATCH", "/api/settings", { a2aEnabled: true })
     key = (await operator.createKey("agent")).key
   }, 180_000)
-  afterAll(async () => {
-    await road.is("open")
-    await cluster.close()
-    await road.close()
-    await common.close()
-  })
+  afterAll(() => close())
 
   it("a running one goes on and is stored when the store is back; a new one is refused", async () => {
     const { operator, url } = cluster.nodes[0]!

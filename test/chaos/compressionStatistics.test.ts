@@ -1,12 +1,10 @@
 /** Compression on two nodes: a change of the settings reaches both; while Postgres is away savings are counted in memory, and nothing counted is lost. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { converged, findServers, ground, type Ground } from "#test/support/cluster.ts"
-import { contractOf, type Road, roadTo } from "#test/support/faults.ts"
-import { inProcess, type InProcess } from "#test/support/gateway.ts"
+import { converged, findServers, named, startRemote } from "#test/support/cluster.ts"
+import { contractOf, type Road } from "#test/support/faults.ts"
+import type { InProcess } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
-import { CREDENTIAL } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
-import { type Sim, startSim } from "#test/support/sim.ts"
 import { watchLoop } from "./support.ts"
 
 const { missing, postgres } = await findServers()
@@ -16,32 +14,19 @@ afterAll(postgres.stop)
 const ADDED_MS = 5_000
 
 describe.skipIf(missing !== null)("compression on two nodes", { timeout: 300_000 }, () => {
-  let common: Ground
   let road: Road
-  let sim: Sim
   let one: InProcess
   let two: InProcess
+  let close: () => Promise<void>
 
   beforeAll(async () => {
-    common = await ground(postgres)
-    road = await roadTo(common.database)
-    sim = await startSim({ models: { "*": { tokens: 2 } } })
-    const environment = { ...common.environment, DATABASE_URL: road.url, GATEWAY_LOOKUP_TIMEOUT_MS: "1000" }
-    one = await inProcess({ environment: { ...environment, GATEWAY_NODE_ID: "compression-one" } })
-    two = await inProcess({ environment: { ...environment, GATEWAY_NODE_ID: "compression-two" } })
-    const lab = await one.operator.createNode({ prefix: "lab", baseUrl: `${sim.url}/v1` })
-    await one.operator.createConnection({ provider: lab, apiKey: CREDENTIAL })
+    const remote = await startRemote(postgres, named("compression-one", "compression-two"), { tokens: 2 })
+    ;({ close, road } = remote)
+    ;[one, two] = remote.cluster.nodes as [InProcess, InProcess]
     await converged(one)
     await converged(two)
   }, 300_000)
-  afterAll(async () => {
-    await road.is("open")
-    await one.close()
-    await two.close()
-    await sim.stop()
-    await road.close()
-    await common.close()
-  })
+  afterAll(() => close())
 
   const ask = async ({ url }: InProcess): Promise<string | undefined> => {
     const reply = await Http.send(url, { path: "/v1/chat/completions", body: { model: "lab/m", messages: [{ role: "user", content: "Could you please explain the answer of the question in the file to me?" }] } })

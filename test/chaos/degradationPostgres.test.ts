@@ -6,8 +6,8 @@ import * as Context from "effect/Context"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Ledger } from "#actors/request/ports/Ledger.ts"
 import { codeOf, managedKey, Session } from "#test/features/leases/support.ts"
-import { type Cluster, converged, findServers, ground, type Ground, startCluster } from "#test/support/cluster.ts"
-import { contractOf, type Road, roadTo } from "#test/support/faults.ts"
+import { type Cluster, converged, findServers, startRemote } from "#test/support/cluster.ts"
+import { contractOf, type Road } from "#test/support/faults.ts"
 import type { InProcess } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
 import { CREDENTIAL, messages } from "#test/support/lab.ts"
@@ -25,24 +25,17 @@ const CROWD = 200
 const SLOW_MS = 100
 
 describe.skipIf(missing !== null)("a Postgres that fails", { timeout: 180_000 }, () => {
-  let common: Ground
   let road: Road
   let cluster: Cluster
+  let close: () => Promise<void>
   let node: InProcess
 
   beforeAll(async () => {
-    common = await ground(postgres)
-    road = await roadTo(common.database)
-    cluster = await startCluster({ ...common, environment: { ...common.environment, DATABASE_URL: road.url, GATEWAY_LOOKUP_TIMEOUT_MS: "1000" } }, [{}])
+    ({ close, cluster, road } = await startRemote(postgres, [{}]))
     node = cluster.nodes[0] as InProcess
     await node.operator.letFailuresPass()
   }, 180_000)
-  afterAll(async () => {
-    await road.is("open")
-    await cluster.close()
-    await road.close()
-    await common.close()
-  })
+  afterAll(() => close())
 
   /** A server that says nothing was waited for once: from then on the unknown are refused at once, in their own words, however many they are. */
   const refusesAtOnce = async (name: string, unknown: string, known: string): Promise<void> => {

@@ -1,11 +1,11 @@
 /** Searches of two nodes while Postgres is away: they are served and counted, statistics are refused, and nothing counted is lost. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { converged, findServers, ground, type Ground } from "#test/support/cluster.ts"
-import { contractOf, type Road, roadTo } from "#test/support/faults.ts"
-import { inProcess, type InProcess } from "#test/support/gateway.ts"
+import { converged, findServers, named, startRemote } from "#test/support/cluster.ts"
+import { contractOf, type Road } from "#test/support/faults.ts"
+import type { InProcess } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
 import { eventually } from "#test/support/operator.ts"
-import { type Sim, startSim } from "#test/support/sim.ts"
+import type { Sim } from "#test/support/sim.ts"
 import { watchLoop } from "./support.ts"
 
 const { missing, postgres } = await findServers()
@@ -15,31 +15,22 @@ afterAll(postgres.stop)
 const ADDED_MS = 5_000
 
 describe.skipIf(missing !== null)("statistics of searches", { timeout: 300_000 }, () => {
-  let common: Ground
   let road: Road
   let sim: Sim
   let one: InProcess
   let two: InProcess
+  let close: () => Promise<void>
 
   beforeAll(async () => {
-    common = await ground(postgres)
-    road = await roadTo(common.database)
-    sim = await startSim({ models: { "*": {} } })
-    const environment = { ...common.environment, DATABASE_URL: road.url, GATEWAY_LOOKUP_TIMEOUT_MS: "1000" }
-    one = await inProcess({ environment: { ...environment, GATEWAY_NODE_ID: "search-one" } })
-    two = await inProcess({ environment: { ...environment, GATEWAY_NODE_ID: "search-two" } })
+    const remote = await startRemote(postgres, named("search-one", "search-two"))
+    ;({ close, road } = remote)
+    sim = remote.cluster.sim
+    ;[one, two] = remote.cluster.nodes as [InProcess, InProcess]
     await one.operator.createConnection({ provider: "serper-search", apiKey: "search-credential-000001", providerSpecificData: { baseUrl: `${sim.url}/serper` } })
     await converged(one)
     await converged(two)
   }, 300_000)
-  afterAll(async () => {
-    await road.is("open")
-    await one.close()
-    await two.close()
-    await sim.stop()
-    await road.close()
-    await common.close()
-  })
+  afterAll(() => close())
 
   const search = async ({ url }: InProcess, query: string) => {
     const reply = await Http.send(url, { path: "/v1/search", body: { query, provider: "serper" } })

@@ -1,6 +1,6 @@
 /** Over several nodes: a breaker that opened on one is open on all, and one good probe closes it everywhere. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Cluster, converged, findServers, type Ground, ground, startCluster } from "#test/support/cluster.ts"
+import { type Cluster, converged, findServers, startTwo } from "#test/support/cluster.ts"
 import type { InProcess } from "#test/support/gateway.ts"
 import { eventually } from "#test/support/operator.ts"
 
@@ -10,18 +10,13 @@ const FAILURES = 3
 const RESET_MS = 4_000
 
 describe.skipIf(servers.missing !== null)("a provider's breaker over several nodes", { timeout: 180_000 }, () => {
-  let common: Ground
   let cluster: Cluster
   let first: InProcess
   let second: InProcess
+  let close: () => Promise<void>
 
   beforeAll(async () => {
-    common = await ground(servers.postgres)
-    cluster = await startCluster(common, [{}, {}])
-    const [one, two] = cluster.nodes
-    if (one === undefined || two === undefined) throw new Error("two nodes")
-    first = one
-    second = two
+    ({ close, cluster, first, second } = await startTwo(servers.postgres))
     const each = <A>(section: A) => ({ oauth: section, apikey: section, local: section })
     await first.operator.call("PATCH", "/api/resilience", {
       providerBreaker: each({ degradationThreshold: 2, failureThreshold: FAILURES, resetTimeoutMs: RESET_MS }),
@@ -29,10 +24,7 @@ describe.skipIf(servers.missing !== null)("a provider's breaker over several nod
     })
     await converged(first)
   }, 180_000)
-  afterAll(async () => {
-    await cluster.close()
-    await common.close()
-  })
+  afterAll(() => close())
 
   const calls = async () => (await cluster.sim.entries()).length
   const stateOn = async (node: InProcess) => {

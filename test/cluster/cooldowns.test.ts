@@ -1,7 +1,7 @@
 /** Over several nodes: every cooldown and lockout is known to all of them, with its reason, and ends for all of them. */
 import postgres from "postgres"
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
-import { type Cluster, converged, findServers, type Ground, ground, startCluster } from "#test/support/cluster.ts"
+import { type Cluster, converged, findServers, type Ground, startTwo } from "#test/support/cluster.ts"
 import type { InProcess } from "#test/support/gateway.ts"
 import { errorIn } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
@@ -20,14 +20,10 @@ describe.skipIf(servers.missing !== null)("cooldowns and lockouts over several n
   let cluster: Cluster
   let first: InProcess
   let second: InProcess
+  let close: () => Promise<void>
 
   beforeAll(async () => {
-    common = await ground(servers.postgres)
-    cluster = await startCluster(common, [{}, {}])
-    const [one, two] = cluster.nodes
-    if (one === undefined || two === undefined) throw new Error("two nodes")
-    first = one
-    second = two
+    ({ close, cluster, common, first, second } = await startTwo(servers.postgres))
     const each = <A>(section: A) => ({ oauth: section, apikey: section, local: section })
     await first.operator.call("PATCH", "/api/resilience", {
       providerBreaker: each({ degradationThreshold: 900, failureThreshold: 1_000 }),
@@ -36,10 +32,7 @@ describe.skipIf(servers.missing !== null)("cooldowns and lockouts over several n
     })
     await converged(first)
   }, 180_000)
-  afterAll(async () => {
-    await cluster.close()
-    await common.close()
-  })
+  afterAll(() => close())
 
   const calls = async () => (await cluster.sim.entries()).length
   const lockouts = async (node: InProcess) => (await node.operator.call<Lockouts>("GET", "/api/resilience/model-cooldowns")).items

@@ -1,26 +1,21 @@
 /** Over several nodes: a dashboard at one node hears of the requests of all, and each node watches only while a client listens. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Cluster, findServers, type Ground, ground, startCluster } from "#test/support/cluster.ts"
+import { type Cluster, findServers, startTwo } from "#test/support/cluster.ts"
 import type { InProcess } from "#test/support/gateway.ts"
 import { connect, type Frame } from "#test/support/webSocket.ts"
 
 const servers = await findServers()
 
 describe.skipIf(servers.missing !== null)("live events over several nodes", { timeout: 180_000 }, () => {
-  let common: Ground
   let cluster: Cluster
   let first: InProcess
   let second: InProcess
+  let close: () => Promise<void>
 
   beforeAll(async () => {
-    common = await ground(servers.postgres)
-    cluster = await startCluster(common, [{}, {}])
-    ;[first, second] = cluster.nodes as [InProcess, InProcess]
+    ({ close, cluster, first, second } = await startTwo(servers.postgres))
   }, 180_000)
-  afterAll(async () => {
-    await cluster.close()
-    await common.close()
-  })
+  afterAll(() => close())
 
   it("come from every node, once each, and name it", async () => {
     const { token } = await first.operator.call<{ token: string }>("POST", "/api/cli/tokens", { name: "live", scope: "read" })

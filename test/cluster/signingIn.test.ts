@@ -1,6 +1,6 @@
 /** Signing in over several nodes: to a provider and by single sign-on, begun on one and come back to another; and with the password, braked by all as one. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Cluster, findServers, type Ground, ground, startCluster } from "#test/support/cluster.ts"
+import { findServers, startTwo } from "#test/support/cluster.ts"
 import type { InProcess } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
 import { errorIn } from "#test/support/lab.ts"
@@ -10,24 +10,15 @@ import { eventually } from "#test/support/operator.ts"
 const servers = await findServers()
 
 describe.skipIf(servers.missing !== null)("signing in over several nodes", { timeout: 180_000 }, () => {
-  let common: Ground
-  let cluster: Cluster
   let first: InProcess
   let second: InProcess
+  let close: () => Promise<void>
 
   beforeAll(async () => {
-    common = await ground(servers.postgres)
     const environment = { HUGGINGFACE_OAUTH_CLIENT_ID: "client-of-the-operator", GATEWAY_PUBLIC_URL: "https://gateway.example/" }
-    cluster = await startCluster(common, [{ environment }, { environment }])
-    const [one, two] = cluster.nodes
-    if (one === undefined || two === undefined) throw new Error("two nodes")
-    first = one
-    second = two
+    ;({ close, first, second } = await startTwo(servers.postgres, { environment }))
   }, 180_000)
-  afterAll(async () => {
-    await cluster.close()
-    await common.close()
-  })
+  afterAll(() => close())
 
   it("a sign-in to a provider that began on one node comes back to the other, once", async () => {
     const { authorizeUrl, state } = await eventually(

@@ -1,12 +1,11 @@
 /** Thoughts of tool calls, for providers that refuse a call which comes back without them: on one node, and on two that share a Redis. */
-import { randomBytes } from "node:crypto"
 import Anthropic from "@anthropic-ai/sdk"
 import OpenAI from "openai"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { startSharing } from "#test/support/cluster.ts"
 import { families, type Matrix, startMatrix } from "#test/support/families.ts"
-import { type InProcess, inProcess } from "#test/support/gateway.ts"
 import { eventually } from "#test/support/operator.ts"
-import { canStartRedis, ownRedis } from "#test/support/redis.ts"
+import { canStartRedis } from "#test/support/redis.ts"
 
 /** The simulator refuses its past calls without `reasoning_content`, as the vendor does. */
 const deepseek = { ...families.find(({ name }) => name === "chat-completions")!, stem: "deepseek-v4-pro" }
@@ -154,28 +153,17 @@ describe("what is kept", () => {
 
 describe.skipIf(!canStartRedis())("over nodes that share a Redis", () => {
   it("a call that one node answered with returns with its thoughts through the other, and all nodes forget", async () => {
-    const redis = await ownRedis()
-    const environment = { REDIS_URL: redis.url, GATEWAY_REDIS_PREFIX: `t${randomBytes(4).toString("hex")}:`, GATEWAY_ALLOW_LOCAL_PROVIDER_URLS: "true" }
-    const nodes: ReadonlyArray<InProcess> = await Promise.all([inProcess({ environment }), inProcess({ environment })])
-    try {
-      for (const { operator } of nodes) {
-        await operator.letFailuresPass()
-        await operator.createConnection({ provider: "deepseek", apiKey: "canary-deepseek-0123456789", providerSpecificData: { baseUrl: `${matrix.sim.url}/v1` } })
-      }
-      const { name } = await matrix.model(deepseek, "chat-completions", "nodes", calling, answering)
-      const id = `deepseek/${name}`
-      const [one, two] = nodes as [InProcess, InProcess]
-      const [call] = await firstTurn(one.url, id, true, null)
-      // The other node hears of it beside the answer.
-      await eventually(async () => {
-        await secondTurn(two.url, id, [call!], null)
-        return told(name)
-      }, (text) => text === "I should look.", "the thoughts on the other node")
-      expect(await two.operator.call("DELETE", "/api/cache/reasoning?provider=deepseek")).toEqual({ ok: true, cleared: 1, scope: "provider" })
-      await eventually(() => one.operator.call("GET", "/api/cache/reasoning"), (kept) => (kept as { entries: ReadonlyArray<unknown> }).entries.length === 0, "nothing on the first node")
-    } finally {
-      for (const node of nodes) await node.close()
-      await redis.stop()
-    }
+    await using sharing = await startSharing({ provider: "deepseek", apiKey: "canary-deepseek-0123456789", providerSpecificData: { baseUrl: `${matrix.sim.url}/v1` } })
+    const { one, two } = sharing
+    const { name } = await matrix.model(deepseek, "chat-completions", "nodes", calling, answering)
+    const id = `deepseek/${name}`
+    const [call] = await firstTurn(one.url, id, true, null)
+    // The other node hears of it beside the answer.
+    await eventually(async () => {
+      await secondTurn(two.url, id, [call!], null)
+      return told(name)
+    }, (text) => text === "I should look.", "the thoughts on the other node")
+    expect(await two.operator.call("DELETE", "/api/cache/reasoning?provider=deepseek")).toEqual({ ok: true, cleared: 1, scope: "provider" })
+    await eventually(() => one.operator.call("GET", "/api/cache/reasoning"), (kept) => (kept as { entries: ReadonlyArray<unknown> }).entries.length === 0, "nothing on the first node")
   }, 300_000)
 })

@@ -1,12 +1,11 @@
 /** Signed tool calls of a model, for clients that keep only the standard fields of their format: on one node, and on two that share a Redis. */
-import { randomBytes } from "node:crypto"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { startSharing } from "#test/support/cluster.ts"
 import { families, type Matrix, startMatrix } from "#test/support/families.ts"
-import { type InProcess, inProcess } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
 import { framesOf } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
-import { canStartRedis, ownRedis } from "#test/support/redis.ts"
+import { canStartRedis } from "#test/support/redis.ts"
 
 const bypass = "skip_thought_signature_validator"
 const gemini = families.find(({ name }) => name === "generateContent")!
@@ -107,25 +106,14 @@ describe("a signed tool call through a chat client without a field for the signa
 
 describe.skipIf(!canStartRedis())("over nodes that share a Redis", () => {
   it("a call that one node answered with returns signed through the other", async () => {
-    const redis = await ownRedis()
-    const environment = { REDIS_URL: redis.url, GATEWAY_REDIS_PREFIX: `t${randomBytes(4).toString("hex")}:`, GATEWAY_ALLOW_LOCAL_PROVIDER_URLS: "true" }
-    const nodes: ReadonlyArray<InProcess> = await Promise.all([inProcess({ environment }), inProcess({ environment })])
-    try {
-      for (const { operator } of nodes) {
-        await operator.letFailuresPass()
-        await operator.createConnection({ provider: "gemini", apiKey: "canary-gemini-0123456789", providerSpecificData: { baseUrl: `${matrix.sim.url}/v1beta` } })
-      }
-      const { id, name } = await matrix.model(gemini, "chat-completions", "nodes", calling)
-      const [one, two] = nodes
-      const calls = await firstTurn(one?.url ?? "", id, true)
-      // The other node hears of it beside the answer.
-      await eventually(async () => {
-        await secondTurn(two?.url ?? "", id, calls)
-        return sent(name)
-      }, isOriginal, "the signature on the other node")
-    } finally {
-      for (const node of nodes) await node.close()
-      await redis.stop()
-    }
+    await using sharing = await startSharing({ provider: "gemini", apiKey: "canary-gemini-0123456789", providerSpecificData: { baseUrl: `${matrix.sim.url}/v1beta` } })
+    const { one, two } = sharing
+    const { id, name } = await matrix.model(gemini, "chat-completions", "nodes", calling)
+    const calls = await firstTurn(one.url, id, true)
+    // The other node hears of it beside the answer.
+    await eventually(async () => {
+      await secondTurn(two.url, id, calls)
+      return sent(name)
+    }, isOriginal, "the signature on the other node")
   }, 300_000)
 })

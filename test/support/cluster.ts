@@ -1,11 +1,14 @@
 /** Several gateways on one Postgres database and one Redis server, with a simulator behind them under the prefix `lab`. */
+import { randomBytes } from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
+import type { Script } from "#src/simulator/Script.ts"
+import { type Road, roadTo } from "./faults.ts"
 import { inProcess, type InProcess, type Options } from "./gateway.ts"
 import * as Http from "./http.ts"
 import { CREDENTIAL, messages } from "./lab.ts"
-import { eventually, PASSWORD } from "./operator.ts"
+import { eventually, type Operator, PASSWORD } from "./operator.ts"
 import { findServer, freshDatabase, type Server } from "./postgres.ts"
 import { canStartRedis, ownRedis, type OwnRedis } from "./redis.ts"
 import { startSim, type Sim } from "./sim.ts"
@@ -51,9 +54,9 @@ export interface Cluster {
   readonly close: () => Promise<void>
 }
 
-/** `options` per node, over the common ground. */
-export const startCluster = async (common: Ground, options: ReadonlyArray<Options>): Promise<Cluster> => {
-  const sim = await startSim({ models: { "*": {} } })
+/** `options` per node, over the common ground; `script`: how each model of the simulator answers. */
+export const startCluster = async (common: Ground, options: ReadonlyArray<Options>, script: Script = {}): Promise<Cluster> => {
+  const sim = await startSim({ models: { "*": script } })
   const nodes: Array<InProcess> = []
   for (const one of options) nodes.push(await inProcess({ environment: { ...common.environment, ...one.environment } }))
   const [first] = nodes
@@ -71,6 +74,72 @@ export const startCluster = async (common: Ground, options: ReadonlyArray<Option
     }
   }
 }
+
+/** Two nodes on a ground of their own. */
+export interface TwoNodes {
+  readonly common: Ground
+  readonly cluster: Cluster
+  readonly first: InProcess
+  readonly second: InProcess
+  readonly close: () => Promise<void>
+}
+
+export const startTwo = async (postgres: Server, options: Options = {}): Promise<TwoNodes> => {
+  const common = await ground(postgres)
+  const cluster = await startCluster(common, [options, options])
+  const [first, second] = cluster.nodes as [InProcess, InProcess]
+  return {
+    common, cluster, first, second,
+    close: async () => {
+      await cluster.close()
+      await common.close()
+    }
+  }
+}
+
+/** Two gateways that share a Redis and nothing else; each has this connection. */
+export const startSharing = async (connection: Parameters<Operator["createConnection"]>[0]) => {
+  const redis = await ownRedis()
+  const environment = { REDIS_URL: redis.url, GATEWAY_REDIS_PREFIX: `t${randomBytes(4).toString("hex")}:`, GATEWAY_ALLOW_LOCAL_PROVIDER_URLS: "true" }
+  const [one, two] = await Promise.all([inProcess({ environment }), inProcess({ environment })])
+  for (const { operator } of [one, two]) {
+    await operator.letFailuresPass()
+    await operator.createConnection(connection)
+  }
+  return {
+    one, two,
+    [Symbol.asyncDispose]: async () => {
+      for (const node of [one, two]) await node.close()
+      await redis.stop()
+    }
+  }
+}
+
+/** A cluster whose Postgres can be slow, silent or gone: `road` leads to it. */
+export interface Remote {
+  readonly cluster: Cluster
+  readonly road: Road
+  readonly close: () => Promise<void>
+}
+
+export const startRemote = async (postgres: Server, options: ReadonlyArray<Options>, script: Script = {}): Promise<Remote> => {
+  const common = await ground(postgres)
+  const road = await roadTo(common.database)
+  const environment = { ...common.environment, DATABASE_URL: road.url, GATEWAY_LOOKUP_TIMEOUT_MS: "1000" }
+  const cluster = await startCluster({ ...common, environment }, options, script)
+  return {
+    cluster, road,
+    close: async () => {
+      await road.is("open")
+      await cluster.close()
+      await road.close()
+      await common.close()
+    }
+  }
+}
+
+/** `options` of nodes with these ids. */
+export const named = (...ids: ReadonlyArray<string>): ReadonlyArray<Options> => ids.map((id) => ({ environment: { GATEWAY_NODE_ID: id } }))
 
 export interface NodeView {
   readonly id: string
