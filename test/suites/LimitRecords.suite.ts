@@ -79,6 +79,19 @@ export const suite = (name: string, layer: Layer.Layer<BudgetStore | TokenLimitS
       assert.isTrue(judged.every((refusal) => refusal === null || refusal === "provider" || refusal === "account"))
     }))
 
+    it.effect("a provider that is renamed keeps its issued keys and its limits", () => Effect.gen(function*() {
+      const store = yield* RegisteredKeyStore
+      const limits = { subject: "provider:old-name", maxActiveKeys: 4, dailyIssueLimit: 0, hourlyIssueLimit: 0 }
+      yield* store.putIssueLimits(limits)
+      yield* store.putIssueLimits({ ...limits, subject: "provider:new-name", maxActiveKeys: 1 })
+      yield* store.issue(registered({ id: "renamed-1", provider: "old-name" }), () => null)
+      assert.isTrue(yield* store.renameProvider("old-name", "new-name"))
+      assert.deepStrictEqual((yield* store.list({ provider: "new-name" })).map(({ id }) => id), ["renamed-1"])
+      assert.deepStrictEqual(yield* store.issueLimits("provider:new-name"), { ...limits, subject: "provider:new-name" })
+      assert.isNull(yield* store.issueLimits("provider:old-name"))
+      assert.isFalse(yield* store.renameProvider("old-name", "new-name"))
+    }))
+
     it.effect("issue limits are absent until they are set, then changed in place", () => Effect.gen(function*() {
       const store = yield* RegisteredKeyStore
       assert.isNull(yield* store.issueLimits("provider:p"))

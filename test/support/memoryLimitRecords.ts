@@ -76,6 +76,13 @@ const registeredKeys = Layer.sync(RegisteredKeyStore, () => {
       return true
     }),
     remove: (id) => Effect.sync(() => rows.delete(clean(id))),
+    renameProvider: (from, to) => Effect.sync(() => {
+      const own = Array.from(rows.values()).filter(({ provider }) => provider === from)
+      for (const row of own) rows.set(row.id, { ...row, provider: to })
+      const limits = bounds.get(`provider:${from}`)
+      if (limits !== undefined) bounds.set(`provider:${to}`, { ...limits, subject: `provider:${to}` })
+      return bounds.delete(`provider:${from}`) || own.length > 0
+    }),
     issueLimits: (subject) => Effect.sync(() => bounds.get(clean(subject)) ?? null),
     putIssueLimits: (given) => Effect.sync(() => {
       const limits = tidy(given)

@@ -48,6 +48,8 @@ export class RegisteredKeyStore extends Context.Service<RegisteredKeyStore, {
   /** False when it is unknown or was revoked before. */
   readonly revoke: (id: string, revokedAt: string) => Op<boolean>
   readonly remove: (id: string) => Op<boolean>
+  /** Of the keys that were issued for a provider and of its limits; false when there are none. */
+  readonly renameProvider: (from: string, to: string) => Op<boolean>
   /** Null when none is set. */
   readonly issueLimits: (subject: string) => Op<IssueLimits | null>
   readonly putIssueLimits: (limits: IssueLimits) => Op<void>

@@ -96,6 +96,13 @@ const registeredKeys = Effect.fnUntraced(function*(options: Operation.StoreOptio
         (rows) => rows.length > 0
       )),
     remove: (id) => run("remove", Effect.map(sql`DELETE FROM registered_keys WHERE id = ${id} RETURNING id`, (rows) => rows.length > 0)),
+    renameProvider: (from, to) => run("renameProvider", Effect.gen(function*() {
+      const keys = yield* sql`UPDATE registered_keys SET provider = ${to} WHERE provider = ${from} RETURNING id`
+      // Limits of an earlier provider of the new name give way.
+      yield* sql`DELETE FROM issue_limits WHERE subject = ${`provider:${to}`} AND EXISTS (SELECT 1 FROM issue_limits WHERE subject = ${`provider:${from}`})`
+      const limits = yield* sql`UPDATE issue_limits SET subject = ${`provider:${to}`} WHERE subject = ${`provider:${from}`} RETURNING subject`
+      return keys.length + limits.length > 0
+    })),
     issueLimits: (subject) => run("issueLimits", issueLimits(subject)),
     putIssueLimits: (limits) => {
       const row = issueTable.toRow(limits)

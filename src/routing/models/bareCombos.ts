@@ -12,7 +12,7 @@ import type { ComboResolver, ResolvedCombo } from "#src/routing/combos/resolve.t
 import type { BareRules, ModelNotFound, ModelQuery } from "#src/routing/models/resolveModel.ts"
 
 const idPrefix = "bare:"
-const groupPrefix = "qtSd/"
+export const groupPrefix = "qtSd/"
 const groupIdPrefix = idPrefix + groupPrefix
 
 /** Made here: its client asked for a model, and its rights are those of the models. */

@@ -22,6 +22,7 @@ import { Connections, removeDocuments } from "#src/features/providers/ports/Conn
 import * as Destination from "#src/features/providers/ports/destination.ts"
 import * as NodeRecord from "./nodeRecord.ts"
 import { prefixIssue } from "./prefixes.ts"
+import * as PrefixRenaming from "./PrefixRenaming.ts"
 
 type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
 
@@ -42,6 +43,7 @@ export const make = Effect.gen(function*() {
   const connectionStore = yield* ConnectionStore
   const customModels = yield* CustomModelStore
   const documents = yield* DocumentStore
+  const prefixes = yield* PrefixRenaming.make
   const random = yield* SecureRandom.SecureRandom
   const store = yield* NodeStore
 
@@ -80,8 +82,8 @@ export const make = Effect.gen(function*() {
     }
   })
 
-  const note = (action: string, node: ProviderNode) => audit.note({
-    action, target: node.id, resourceType: "provider-node", details: { name: node.name, prefix: node.prefix }
+  const note = (action: string, node: ProviderNode, more: Readonly<Record<string, string | ReadonlyArray<string>>> = {}) => audit.note({
+    action, target: node.id, resourceType: "provider-node", details: { name: node.name, prefix: node.prefix, ...more }
   })
 
   return Nodes.of({
@@ -104,7 +106,7 @@ export const make = Effect.gen(function*() {
       // The URL guard asks the network, which must not hold up other commits.
       yield* Effect.flatMap(changed, checkBase)
       // Read again inside the commit: one writer at a time, so that changes of different fields are all kept.
-      const node = yield* configuration.commit(Effect.gen(function*() {
+      const { before, node, renaming } = yield* configuration.commit(Effect.gen(function*() {
         const before = yield* get(id)
         const node = yield* changed
         const snapshot = configuration.current()
@@ -114,9 +116,11 @@ export const make = Effect.gen(function*() {
         yield* stay(before, node, following)
         if (!(yield* store.replace(node))) return yield* missing
         for (const { id, providerSpecificData, updatedAt } of following) yield* connectionStore.patch(id, { providerSpecificData, updatedAt })
-        return node
+        const renaming = before.prefix === node.prefix ? null : yield* prefixes.rename(snapshot, { from: before.prefix, to: node.prefix }, node.updatedAt)
+        return { before, node, renaming }
       }))
-      yield* note("provider.node.updated", node)
+      if (renaming !== null) yield* prefixes.settled(renaming.keys)
+      yield* note("provider.node.updated", node, renaming === null ? {} : { previousPrefix: before.prefix, renamed: renaming.renamed })
       return node
     }),
     remove: Effect.fn("Nodes.remove")(function*(id) {
