@@ -63,7 +63,8 @@ const world = Effect.gen(function*() {
   const token = (scope: string) => Effect.map(ask("/api/cli/tokens", { cookie, body: { name: scope, scope } }), (reply) => String(at(reply.json, "token")))
   const plain = yield* key([])
   const issued = yield* ask("/api/v1/registered-keys", { bearer: plain.raw, body: { name: "issued" } })
-  const managed = yield* key(["lease:exclusive"], { allowedConnections: ["0d4f7a52-2f56-4c6e-9a53-6a1a3f0d7a11"] })
+  const leasable = yield* ask("/api/providers", { cookie, body: { provider: "openai", name: "leasable", apiKey: "sk-leasable-0000000000000000000000" } })
+  const managed = yield* key(["lease:exclusive"], { allowedConnections: [String(at(leasable.json, "connection", "id"))] })
   const of = (kind: Kind, name: string, rank: number, credential: Credential["with"]): Credential => ({ name, kind, rank, with: credential })
   const credentials = [
     of("nothing", "no credential", 0, {}), of("wrong", "a wrong key", 0, { bearer: "sk-nobody-knows-this-key-at-all-0000" }),

@@ -118,10 +118,11 @@ describe("the policy of a key", () => {
     ["a blocked model", { blockedModels: ["lab/ec*"] }],
     ["a model that is not allowed", { modelAccessMode: "restricted", allowedModels: ["openai/*"] }],
     ["restricted with an empty list allows nothing", { modelAccessMode: "restricted", allowedModels: [] }],
-    ["connections restricted to none that serve the model", { connectionAccessMode: "restricted", allowedConnections: ["00000000-0000-4000-8000-000000000000"] }]
+    ["connections restricted to none that serve the model", { connectionAccessMode: "restricted", allowedConnections: ["elsewhere"] }]
   ]
   it.each(cases)("%s is refused with 403 permission_error", async (name, policy) => {
-    const reply = await ask(bearer(await withPolicy(name.slice(0, 60), policy)))
+    const elsewhere = "allowedConnections" in policy ? { allowedConnections: await lab.pool("elsewhere", ["sk-elsewhere"]) } : {}
+    const reply = await ask(bearer(await withPolicy(name.slice(0, 60), { ...policy, ...elsewhere })))
     expect([reply.status, errorIn(reply)["type"]]).toEqual([403, "permission_error"])
   })
 

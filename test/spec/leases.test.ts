@@ -368,7 +368,7 @@ describe("a lease is ended by the gateway", () => {
     ["connection is switched off", "CONNECTION_INELIGIBLE", async (_key: string, connection: string) => lab.gateway.operator.changeConnection(connection, { isActive: false })],
     ["connection is deleted", "CONNECTION_INELIGIBLE", async (_key: string, connection: string) => lab.gateway.operator.removeConnection(connection)],
     ["key loses the connection", "AUTHORIZATION_CHANGED", async (key: string, _connection: string) =>
-      lab.gateway.operator.changeKey(key, { allowedConnections: ["another"] })],
+      lab.gateway.operator.changeKey(key, { allowedConnections: [lab.connection] })],
     ["key loses the scope", "AUTHORIZATION_CHANGED", async (key: string, _connection: string) => lab.gateway.operator.changeKey(key, { scopes: [] })],
     ["key is disabled", "MANAGED_KEY_REVOKED", async (key: string, _connection: string) => lab.gateway.operator.changeKey(key, { isActive: false })],
     ["key is banned", "MANAGED_KEY_REVOKED", async (key: string, _connection: string) => lab.gateway.operator.changeKey(key, { isBanned: true })],

@@ -4,8 +4,8 @@ import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { KeyDevices } from "#src/inference/ports/KeyDevices.ts"
 import { Keys } from "#actors/ports/Keys.ts"
@@ -54,6 +54,7 @@ const missing = Effect.fail(Refusal.notFound("Key not found"))
 
 export const make = Effect.gen(function*() {
   const audit = yield* Audit
+  const configuration = yield* Configuration
   const devices = yield* KeyDevices
   const flags = yield* Flags
   const keys = yield* Keys
@@ -63,7 +64,7 @@ export const make = Effect.gen(function*() {
   const registered = yield* RegisteredKeyStore
   const tokenLimits = yield* TokenLimitStore
   // A command line beside a running gateway counts nothing itself.
-  const limits = Option.getOrNull(yield* Effect.serviceOption(Limits))
+  const limits = yield* Effect.map(Effect.serviceOption(Limits), (found) => found._tag === "Some" ? found.value : null)
   const { machineId } = yield* ManagementOptions
 
   const get = (id: string): Done<ApiKey> => Effect.flatMap(store.get(id), (key) => key === null ? missing : Effect.succeed(key))
@@ -110,7 +111,7 @@ export const make = Effect.gen(function*() {
     get,
     create: Effect.fn("ManagedKeys.create")(function*(name, input, issuerId = null, own?) {
       const scopes = Array.from(new Set([...(input.scopes ?? []), Policy.DEFAULT_SCOPE]))
-      const policy = Policy.apply(defaultPolicy, { ...input, scopes })
+      const policy = Policy.apply(defaultPolicy, { ...input, scopes }, issuerId === null ? configuration.current() : null)
       if (policy instanceof Refusal.Refusal) return yield* Effect.fail(policy)
       yield* mayTouch(policy.scopes)
       const { raw, stored } = yield* own === undefined ? mintSecret : given(own)
@@ -127,7 +128,7 @@ export const make = Effect.gen(function*() {
       if (fields.length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
       const stored = own === undefined ? {} : (yield* given(own)).stored
       const key = yield* takenIsRefused(changed(id, Effect.fnUntraced(function*(current) {
-        const policy = Policy.apply(current.policy, input)
+        const policy = Policy.apply(current.policy, input, configuration.current())
         if (policy instanceof Refusal.Refusal) return yield* Effect.fail(policy)
         yield* mayTouch([...current.policy.scopes, ...policy.scopes])
         return { ...current, ...stored, name: name ?? current.name, policy }

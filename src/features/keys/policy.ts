@@ -1,4 +1,5 @@
 /** Checks a key's policy against the rules that a schema cannot express. Pure. */
+import type { Snapshot } from "#actors/ports/Configuration.ts"
 import { isTimeZone } from "#schemas/timeZone.ts"
 import type { PolicyInput } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -7,6 +8,8 @@ import { leaseScope } from "#schemas/protocols/Lease.ts"
 import { type ApiKeyPolicy, endpointNames } from "#schemas/records/ApiKey.ts"
 import * as GuardrailName from "#schemas/api/GuardrailName.ts"
 import * as IpRange from "#actors/keys/ipRange.ts"
+import * as Scopes from "#src/management/inner/scopes.ts"
+import { channelOf } from "#src/routing/auto/channel.ts"
 
 /** Every key may read its own usage unless the operator takes that away. */
 export const DEFAULT_SCOPE = "self:usage"
@@ -46,24 +49,38 @@ const issuesOf = (policy: ApiKeyPolicy): ReadonlyArray<FieldIssue> => {
   return issues
 }
 
-/** Words that name nothing, where all words are known; one that stood there before may stay. */
-const strangersIn = (input: PolicyInput, current: ApiKeyPolicy): ReadonlyArray<FieldIssue> => {
-  const known: ReadonlySet<string> = new Set(endpointNames)
-  const among = (field: "allowedEndpoints" | "disabledGuardrails", isKnown: (name: string) => boolean, names: ReadonlyArray<string>) =>
-    (input[field] ?? []).flatMap((name, index) => isKnown(name) || current[field].includes(name) ? [] : [{ field: `${field}.${index}`, message: `Expected one of ${names.join(", ")}` }])
+/** What a policy may name by name or id. */
+export type Named = Pick<Snapshot, "combos" | "connectionById">
+
+type NameField = "allowedEndpoints" | "disabledGuardrails" | "scopes" | "allowedConnections" | "preferredConnections" | "allowedCombos"
+
+/** Names that name nothing; one that stood there before may stay: what it named may be gone. */
+const strangersIn = (input: PolicyInput, current: ApiKeyPolicy, { combos, connectionById }: Named): ReadonlyArray<FieldIssue> => {
+  const among = (field: NameField, isKnown: (name: string) => boolean, told: (name: string) => string) => {
+    const stood = new Set(current[field])
+    return (input[field] ?? []).flatMap((name, index) => isKnown(name) || stood.has(name) ? [] : [{ field: `${field}.${index}`, message: told(name.slice(0, 120)) }])
+  }
+  const oneOf = (names: ReadonlyArray<string>) => () => `Expected one of ${names.join(", ")}`
+  const endpoints: ReadonlySet<string> = new Set(endpointNames)
+  const names = new Set(combos.map(({ name }) => name))
+  const connection = (id: string) => `No connection has the id '${id}': see GET /api/providers`
   return [
-    ...among("allowedEndpoints", (name) => known.has(name), endpointNames),
-    ...among("disabledGuardrails", (name) => GuardrailName.isGuardrail(GuardrailName.normalized(name)), GuardrailName.GuardrailName.literals)
+    ...among("allowedEndpoints", (name) => endpoints.has(name), oneOf(endpointNames)),
+    ...among("disabledGuardrails", (name) => GuardrailName.isGuardrail(GuardrailName.normalized(name)), oneOf(GuardrailName.GuardrailName.literals)),
+    ...among("scopes", Scopes.isKeyScope, oneOf(Scopes.keyScopes)),
+    ...among("allowedConnections", (id) => connectionById.has(id), connection),
+    ...among("preferredConnections", (id) => connectionById.has(id), connection),
+    ...among("allowedCombos", (name) => names.has(name) || channelOf(name) !== null, (name) => `No combo is called '${name}': GET /api/combos lists their names`)
   ]
 }
 
-/** The policy after the change, or which fields stand in the way. */
-export const apply = (current: ApiKeyPolicy, input: PolicyInput): ApiKeyPolicy | Refusal.Refusal => {
+/** The policy after the change, or which fields stand in the way. `named`: null where the gateway itself names what the policy names. */
+export const apply = (current: ApiKeyPolicy, input: PolicyInput, named: Named | null): ApiKeyPolicy | Refusal.Refusal => {
   if (typeof input.expiresAt === "string" && Number.isNaN(Date.parse(input.expiresAt))) {
     return Refusal.invalidField("expiresAt", "Expected an ISO 8601 time")
   }
   const policy: ApiKeyPolicy = { ...current, ...normalized(input), ...impliedModes(input) }
-  const issues = [...issuesOf(policy), ...strangersIn(input, current)]
+  const issues = [...issuesOf(policy), ...named === null ? [] : strangersIn(input, current, named)]
   if (issues.length === 0) return policy
   return lacksConnections(policy)
     ? Refusal.badRequest(`Scope ${leaseScope} needs a non-empty allowedConnections list`, {

@@ -10,7 +10,7 @@ import type { Connection } from "#schemas/records/Connection.ts"
 import { answer } from "#src/management/answer.ts"
 import { Additions } from "./Additions.ts"
 import { view } from "#src/features/providers/ports/connectionRecord.ts"
-import { Connections } from "#src/features/providers/ports/Connections.ts"
+import { Connections, refuseStrangers } from "#src/features/providers/ports/Connections.ts"
 import * as ConnectionDocuments from "./ConnectionDocuments.ts"
 import { ConnectionTests, selected } from "./ConnectionTests.ts"
 import * as Overview from "./overview.ts"
@@ -18,6 +18,7 @@ import * as TokenRefusal from "./tokenRefusal.ts"
 import { Upstreams } from "./Upstreams.ts"
 import { marksOf } from "#src/features/resilience/ports/marks.ts"
 import { builtin } from "#src/providers/Registry.ts"
+import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
 import * as Surface from "#src/management/Surface.ts"
 
 export const layer = HttpApiBuilder.group(Surface.make(ProvidersGroup), "providers", Effect.fn(function*(handlers) {
@@ -52,6 +53,10 @@ export const layer = HttpApiBuilder.group(Surface.make(ProvidersGroup), "provide
     }
     if (body.mode === "selected" && (body.connectionIds?.length ?? 0) === 0) {
       return yield* Effect.fail(Refusal.invalidField("connectionIds", "Required for mode selected"))
+    }
+    if (body.mode === "selected") yield* refuseStrangers(configuration.current(), "connectionIds", body.connectionIds ?? [])
+    if (body.mode === "provider" && knownProvider(configuration.current(), body.providerId ?? "") === null) {
+      return yield* Effect.fail(Refusal.invalidField("providerId", unknownProvider(body.providerId ?? "")))
     }
     const results = yield* tests.testAll(selected(configuration.current(), body.mode, body.providerId, body.connectionIds))
     const passed = results.filter((result) => result.valid).length

@@ -8,8 +8,16 @@ export const toolScopes = [
 ] as const
 export type ToolScope = typeof toolScopes[number]
 
+/** Scopes of API keys that are for no tool, beside those of `connectScopes`. */
+const ownScopes = ["manage", "admin", "self:usage", "self:account-quota", "cache:isolated", "lease:exclusive", "policy:bypass-provider-quota"] as const
+
 /** Either of them lets an API key use the transports. */
 export const connectScopes: ReadonlyArray<string> = ["mcp", "mcp:connect"]
+
+/** What a key may be given, beside patterns of tools' scopes such as `read:*`, and `*`. */
+export const keyScopes: ReadonlyArray<string> = [...ownScopes, ...connectScopes, ...toolScopes]
+
+export const isKeyScope = (scope: string): boolean => keyScopes.includes(scope) || toolScopes.some((known) => covers(scope, known))
 
 /** Names that GATEWAY_MCP_SCOPES accepts for several scopes. */
 export const presets: Readonly<Record<string, ReadonlyArray<string>>> = {

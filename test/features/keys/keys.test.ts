@@ -10,7 +10,11 @@ const signedIn = (options: Management.Options = {}) => Effect.gen(function*() {
   const cookie = yield* surface.login()
   const create = (body: Readonly<Record<string, unknown>>) => surface.ask("/api/keys", { cookie, body: { name: "app", ...body } })
   const patch = (id: unknown, body: unknown) => surface.ask(`/api/keys/${String(id)}`, { method: "PATCH", cookie, body })
-  return { ...surface, cookie, create, patch }
+  /** Its id. */
+  const connection = Effect.map(
+    surface.ask("/api/providers", { cookie, body: { provider: "openai", name: "one", apiKey: "sk-openai-000000000000000000000" } }), (reply) => String(at(reply.json, "connection", "id"))
+  )
+  return { ...surface, connection, cookie, create, patch }
 })
 const fieldsOf = (reply: Management.Reply) =>
   ((at(reply.json, "error", "details") ?? []) as ReadonlyArray<{ field: string }>).map((detail) => detail.field)
@@ -62,8 +66,8 @@ describe("API keys", () => {
   }))
 
   it.effect("scope lease:exclusive needs allowedConnections, at creation and through any later patch", () => Effect.gen(function*() {
-    const { create, patch } = yield* signedIn()
-    const connections = ["6a1f0a3e-0000-4000-8000-000000000001"]
+    const { connection, create, patch } = yield* signedIn()
+    const connections = [yield* connection]
     assert.deepStrictEqual(fieldsOf(yield* create({ scopes: ["lease:exclusive"] })), ["allowedConnections"])
     const leased = yield* create({ scopes: ["lease:exclusive"], allowedConnections: connections })
     assert.strictEqual(leased.status, 201)
@@ -73,9 +77,10 @@ describe("API keys", () => {
   }))
 
   it.effect("preferredConnections are a subset of allowedConnections", () => Effect.gen(function*() {
-    const { create } = yield* signedIn()
-    assert.deepStrictEqual(fieldsOf(yield* create({ allowedConnections: ["a"], preferredConnections: ["a", "b"] })), ["preferredConnections.1"])
-    assert.strictEqual((yield* create({ preferredConnections: ["b"] })).status, 201)
+    const { connection, create } = yield* signedIn()
+    const [a, b] = [yield* connection, yield* connection]
+    assert.deepStrictEqual(fieldsOf(yield* create({ allowedConnections: [a], preferredConnections: [a, b] })), ["preferredConnections.1"])
+    assert.strictEqual((yield* create({ preferredConnections: [b] })).status, 201)
   }))
 
   it.effect("bounds and forms are checked, and named", () => Effect.gen(function*() {

@@ -149,8 +149,10 @@ describe("connections", () => {
   it.effect("switches several on or off, deletes with a message", () => Effect.gen(function*() {
     const { ask, audit, cookie, create, get } = yield* signedIn
     const ids = [idOf(yield* create()), idOf(yield* create())]
-    const reply = yield* ask("/api/providers", { method: "PATCH", cookie, body: { ids: [...ids, "nobody"], isActive: false } })
-    assert.deepStrictEqual(reply.json, { updated: 2 })
+    const switched = (all: ReadonlyArray<string>) => ask("/api/providers", { method: "PATCH", cookie, body: { ids: all, isActive: false } })
+    assert.deepStrictEqual(fieldsOf(yield* switched([...ids, "nobody"])), ["ids.2"])
+    assert.strictEqual(at((yield* get(`/api/providers/${ids[0]}`)).json, "connection", "isActive"), true)
+    assert.deepStrictEqual((yield* switched([...ids, ...ids])).json, { updated: 2 })
     const gone = yield* ask(`/api/providers/${ids[0]}`, { method: "DELETE", cookie })
     assert.deepStrictEqual(gone.json, { message: "Connection deleted" })
     assert.strictEqual((yield* get(`/api/providers/${ids[0]}`)).status, 404)
@@ -186,10 +188,12 @@ describe("asking the upstream", () => {
     assert.deepStrictEqual(at(all.json, "summary"), { total: 3, passed: 2, failed: 1 })
     for (const [body, total] of [
       [{ mode: "apikey" }, 2], [{ mode: "no-auth" }, 1], [{ mode: "local" }, 1], [{ mode: "oauth" }, 0], [{ mode: "web-cookie" }, 0],
-      [{ mode: "provider", providerId: "openai" }, 1], [{ mode: "selected", connectionIds: [groq, "nobody"] }, 1], [{ mode: "compatible" }, 0]
+      [{ mode: "provider", providerId: "openai" }, 1], [{ mode: "selected", connectionIds: [groq] }, 1], [{ mode: "compatible" }, 0]
     ] as const) assert.strictEqual(at((yield* post("/api/providers/test-batch", body)).json, "summary", "total"), total, body.mode)
     assert.deepStrictEqual(fieldsOf(yield* post("/api/providers/test-batch", { mode: "provider" })), ["providerId"])
     assert.deepStrictEqual(fieldsOf(yield* post("/api/providers/test-batch", { mode: "selected" })), ["connectionIds"])
+    assert.deepStrictEqual(fieldsOf(yield* post("/api/providers/test-batch", { mode: "selected", connectionIds: [groq, "nobody"] })), ["connectionIds.1"])
+    assert.deepStrictEqual(fieldsOf(yield* post("/api/providers/test-batch", { mode: "provider", providerId: "nobody" })), ["providerId"])
     assert.deepStrictEqual(fieldsOf(yield* post("/api/providers/test-batch", { mode: "everything" })), ["mode"])
   }))
 

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
-import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
 import { checkKept, UrlGuard } from "#actors/ports/UrlGuard.ts"
@@ -64,6 +64,12 @@ export const removeDocuments = (documents: DocumentStore["Service"], id: string)
   Effect.forEach(documentKinds, (kind) => documents.remove(kind, id), { discard: true })
 
 const missing = Effect.fail(Refusal.notFound("Connection not found"))
+
+/** Ids of a list that no connection has. */
+export const refuseStrangers = ({ connectionById }: Pick<Snapshot, "connectionById">, field: string, ids: ReadonlyArray<string>): Effect.Effect<void, Refusal.Refusal> => {
+  const issues = ids.flatMap((id, index) => connectionById.has(id) ? [] : [{ field: `${field}.${index}`, message: `No connection has the id '${id.slice(0, 120)}': see GET /api/providers` }])
+  return issues.length === 0 ? Effect.void : Effect.fail(Refusal.invalidFields(issues))
+}
 
 /** Registry id of a provider id or alias; else why not. */
 const registered = (provider: string): string | Refusal.Refusal => {
@@ -183,8 +189,10 @@ export const make = Effect.gen(function*() {
     activate: Effect.fn("Connections.activate")(function*(ids, isActive) {
       for (const id of ids) yield* refuseOwned(configuration.current(), "connection", id)
       const updatedAt = yield* now
-      const written = yield* configuration.commit(Effect.forEach(ids, (id) => store.patch(id, { isActive, updatedAt })))
-      const updated = written.filter(Boolean).length
+      const { length: updated } = yield* configuration.commit(Effect.gen(function*() {
+        yield* refuseStrangers(configuration.current(), "ids", ids)
+        return yield* Effect.forEach(new Set(ids), (id) => store.patch(id, { isActive, updatedAt }))
+      }))
       yield* audit.note({ action: "provider.credentials.updated", resourceType: "provider", details: { ids, isActive, updated } })
       return updated
     }),
