@@ -20,6 +20,7 @@ import { ClientStream } from "#actors/request/client/ClientStream.ts"
 import { ProgressFrames } from "#actors/request/client/ProgressFrames.ts"
 import type { Interceptor } from "#actors/request/ports/Interceptor.ts"
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
+import type { Usage } from "#actors/request/ports/Face.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { RequestActor } from "#actors/request/Request.ts"
 import type { Services } from "#actors/request/services.ts"
@@ -47,7 +48,8 @@ export interface Given {
 /** One call with a client in memory, ready to be made; `given` is read when it is over. */
 export interface PreparedCall {
   readonly inbound: Inbound.Inbound
-  readonly given: () => Omit<Given, "target">
+  /** `estimate`: what the ledger says that the answer used, where its provider counted nothing. */
+  readonly given: (estimate: Usage | null) => Omit<Given, "target">
 }
 
 /** An answer as the client wants it. */
@@ -148,10 +150,10 @@ export class Ensemble implements LiveRequest {
   /** Makes one call whose answer the client does not see as it comes. */
   ask(call: PreparedCall, role: Exclude<EnsemblePart["role"], "last">, timeoutMs: number | null = null): Effect.Effect<Given> {
     return Effect.suspend((): Effect.Effect<Given> => {
-      const part: EnsemblePart = { role, cut: null }
+      const part: EnsemblePart = { role, cut: null, estimate: null }
       const first = call.inbound.targets[0] as Target
       if (this.isOver) return Effect.succeed({ answer: null, body: "", error: null, target: first })
-      return this.make(Inbound.changed(call.inbound, { interceptors: this.tally.interceptorsOf() }), part, timeoutMs, (actor) => ({ ...call.given(), target: actor.target }))
+      return this.make(Inbound.changed(call.inbound, { interceptors: this.tally.interceptorsOf() }), part, timeoutMs, (actor) => ({ ...call.given(part.estimate), target: actor.target }))
     })
   }
 
@@ -195,7 +197,7 @@ export class Ensemble implements LiveRequest {
         // The row of this call is in the sum already: it is settled before its answer goes out.
         responseHeaders: (facts, notes) => last.responseHeaders({ ...facts, settled: facts.settled === null ? null : this.settled }, notes)
       })
-      return this.make(inbound, { role: "last", cut: null }, null, () => undefined)
+      return this.make(inbound, { role: "last", cut: null, estimate: null }, null, () => undefined)
     })
   }
 

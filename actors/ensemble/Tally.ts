@@ -22,6 +22,8 @@ export interface EnsemblePart {
   readonly role: "last" | "step" | "panel" | "turn" | "aside"
   /** Error code of its row when the gateway cuts it; null while it may continue. */
   cut: string | null
+  /** What its answer used as the ledger estimates it; null until it answered, and where its provider counted. */
+  estimate: Usage | null
 }
 
 type AttemptSinks = Pick<Telemetry["Service"], "attemptSettled"> & { readonly ledger: Pick<Ledger["Service"], "open" | "settle"> }
@@ -147,6 +149,7 @@ export class Tally {
       reasoning: this.usage.reasoning + row.tokensReasoning
     }
     const answered = row.outcome === "completed"
+    part.estimate = answered && row.estimated ? { input: row.tokensIn, output: row.tokensOut, cacheRead: 0, cacheCreation: 0, reasoning: 0 } : null
     const alone = this.running <= 1 && row.final
     if (part.role === "last") this.publish(row)
     else if (this.ending) this.publish({ ...row, final: alone })

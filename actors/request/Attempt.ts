@@ -378,7 +378,7 @@ export class Attempt implements UpstreamHandler, Answered, Opening {
     this.reader?.close()
     this.owner.ended({
       outcome, error, retryable, phase, usage, units,
-      estimate: this.options.estimate === null ? null : this.options.estimate.usage,
+      estimate: UsageEstimate.given(this.options.estimate, tap, usage),
       usageIsPartial: usage !== null && tap !== null && tap.usageIsPartial === true,
       outputText: whole === null ? tap === null ? noText : () => tap.outputText() : whole.outputText,
       answer: given === null || this.replayed ? null : given.body,

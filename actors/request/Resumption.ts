@@ -27,5 +27,5 @@ export class Resumption {
 /** The tap of the next call; `resumption` is null unless answers that break off are continued. */
 export const tapOf = (resumption: Resumption | null, dialect: Dialect, asked: TapOptions): StreamTap => {
   if (resumption === null) return dialect.makeTap(asked)
-  return resumption.broken === null ? dialect.makeRecoverableTap(asked) : dialect.continueTap(resumption.broken)
+  return resumption.broken === null ? dialect.makeRecoverableTap(asked) : dialect.continueTap(resumption.broken, asked)
 }

@@ -71,8 +71,8 @@ export interface Counted {
 /** Tokens of an attempt: what its upstream counted, and an estimate of what it did not. */
 export const usageOf = (end: AttemptEnd, outcome: Outcome, inbound: Inbound, accounting: Accounting["Service"]): Counted => {
   if (inbound.tokenless === true) return { usage: noUsage, estimated: false }
-  // The client was given this count.
-  if (end.estimate !== undefined && end.estimate !== null) return { usage: end.estimate, estimated: true }
+  // The client was given this count, and nothing was counted after it.
+  if (end.estimate !== undefined && end.estimate !== null && countOf(end) === null) return { usage: end.estimate, estimated: true }
   const counted = countOf(end)
   if (!isEstimated(end, outcome, counted)) return { usage: counted ?? noUsage, estimated: false }
   const usage = counted ?? noUsage

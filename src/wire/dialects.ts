@@ -79,9 +79,9 @@ abstract class Pair implements Dialect {
     return translatingTap(this.face, this.family, this.options, asked)
   }
 
-  continueTap(broken: StreamTap): StreamTap {
+  continueTap(broken: StreamTap, { estimate, forwardUsage }: TapOptions): StreamTap {
     if (!(broken instanceof TranslatingTap)) throw new Error("only a recoverable tap can be continued")
-    return broken.continued(this.family.makeDecoder)
+    return broken.continued(this.family.makeDecoder, forwardUsage ? estimate ?? null : null)
   }
 }
 
@@ -137,7 +137,7 @@ export const readingBy = (dialect: Dialect, readAnswer: Dialect["readAnswer"]): 
   readAnswer,
   makeTap: (asked) => dialect.makeTap(asked),
   makeRecoverableTap: (asked) => dialect.makeRecoverableTap(asked),
-  continueTap: (broken) => dialect.continueTap(broken),
+  continueTap: (broken, asked) => dialect.continueTap(broken, asked),
   pollOf: dialect.pollOf === undefined ? undefined : (reply) => dialect.pollOf?.(reply) ?? null,
   replayAnswer: (body, asked) => dialect.replayAnswer(body, asked),
   usageAdded: (stream, usage) => dialect.usageAdded?.(stream, usage) ?? stream,

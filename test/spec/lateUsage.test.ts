@@ -96,3 +96,65 @@ it.each(["/v1/messages", "/v1/responses"])("a translated stream at %s carries th
   expect(row?.tokensOut).toBeGreaterThan(8)
   expect(reply.text).toContain(`"output_tokens":${row?.tokensOut}`)
 })
+
+describe("a stream that is forwarded as it came, and that its upstream did not count", () => {
+  const message = { role: "user", content: ask }
+  const forwarded = [
+    ["messages", "/v1/messages", { max_tokens: 99, messages: [message] }, ({ tokensOut }: LedgerRow) => `"output_tokens":${tokensOut}`],
+    ["responses", "/v1/responses", { input: ask }, ({ tokensIn, tokensOut }: LedgerRow) => `"total_tokens":${tokensIn + tokensOut}`],
+    ["local-model-server", "/v1/api/chat", { messages: [message] }, ({ tokensIn, tokensOut }: LedgerRow) => `"prompt_eval_count":${tokensIn},"eval_count":${tokensOut}`],
+    ["generateContent", "", { contents: [{ role: "user", parts: [{ text: ask }] }] }, ({ tokensOut }: LedgerRow) => `"candidatesTokenCount":${tokensOut}`]
+  ] as const
+  const asked = async (face: typeof forwarded[number][0], path: string, body: object, script: Script) => {
+    const family = families.find(({ name }) => name === face) as Family
+    const model = await matrix.model(family, face, `late-${++made}`, { text: TEXT, ...script })
+    const reply = await Http.send(matrix.url, {
+      path: path === "" ? `/v1beta/models/${model.id}:streamGenerateContent?alt=sse` : path, headers: { authorization: `Bearer ${matrix.key}` },
+      body: path === "" ? body : { ...body, model: model.id, stream: true }
+    })
+    expect(reply.status, reply.text).toBe(200)
+    return { reply, row: (await matrix.rows(reply.headers["x-gateway-request-id"] ?? ""))[0] as LedgerRow }
+  }
+
+  it.each(forwarded)("of %s carries the gateway's usage, once, as the ledger has it", async (face, path, body, told) => {
+    const { reply, row } = await asked(face, path, body, { usage: "omit" })
+    expect([row.estimated, row.outcome]).toEqual([true, "completed"])
+    expect(row.tokensOut).toBeGreaterThan(8)
+    expect(reply.text.split(told(row))).toHaveLength(2)
+  })
+
+  it.each(forwarded)("of %s passes a count of the upstream as it came", async (face, path, body) => {
+    const { row } = await asked(face, path, body, { usage: { promptTokens: 7, completionTokens: 12, totalTokens: 19 } })
+    expect([row.estimated, row.tokensIn, row.tokensOut]).toEqual([false, 7, 12])
+  })
+})
+
+it("a stream that another call continued carries the estimates of both", async () => {
+  await matrix.gateway.operator.setFlag("STREAM_RECOVERY_MIDSTREAM_ENABLED", "true")
+  const model = await matrix.model(families[0] as Family, "chat-completions", `late-${++made}`, { text: TEXT, usage: "omit", endAfter: { frames: 7 } }, { text: "and that was all.", usage: "omit" })
+  const reply = await Http.send(matrix.url, {
+    path: "/v1/chat/completions", headers: { authorization: `Bearer ${matrix.key}` },
+    body: { model: model.id, stream: true, stream_options: { include_usage: true }, messages: [{ role: "user", content: ask }] }
+  })
+  await matrix.gateway.operator.clearFlags()
+  const rows = await matrix.rows(reply.headers["x-gateway-request-id"] ?? "")
+  expect(rows.map(({ outcome }) => outcome)).toEqual(["upstream-reset", "completed"])
+  const [used] = withUsage(framesOf(reply.text)).slice(-1)
+  const sum = (of: (row: LedgerRow) => number) => rows.reduce((all, row) => all + of(row), 0)
+  expect(used).toMatchObject({ usage: { prompt_tokens: sum(({ tokensIn }) => tokensIn), completion_tokens: sum(({ tokensOut }) => tokensOut) } })
+})
+
+it.each(["short", "long"])("the %s answer of a panel that is given directly carries its estimate", async (length) => {
+  const chat = families[0] as Family
+  const good = await matrix.model(chat, "chat-completions", `late-${++made}`, { text: length === "short" ? TEXT : TEXT.repeat(4_000), usage: "omit" })
+  const bad = await matrix.model(chat, "chat-completions", `late-${++made}`, { status: 500 })
+  const name = `late-${++made}`
+  await matrix.gateway.operator.call("POST", "/api/combos", { name, strategy: "fusion", models: [good.id, bad.id] })
+  const reply = await Http.send(matrix.url, {
+    path: "/v1/chat/completions", headers: { authorization: `Bearer ${matrix.key}` },
+    body: { model: `combo/${name}`, stream: true, stream_options: { include_usage: true }, messages: [{ role: "user", content: ask }] }
+  })
+  const row = (await matrix.rows(reply.headers["x-gateway-request-id"] ?? "")).find(({ outcome }) => outcome === "completed") as LedgerRow
+  expect(row.tokensOut).toBeGreaterThan(8)
+  expect(withUsage(framesOf(reply.text))).toMatchObject([{ usage: usageOf(row) }])
+})

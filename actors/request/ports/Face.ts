@@ -130,7 +130,7 @@ export interface Dialect {
   /** A tap whose answer another call can continue; it has to rewrite every event. */
   readonly makeRecoverableTap: (options: TapOptions) => StreamTap
   /** The tap of the call that continues the answer of a recoverable tap. */
-  readonly continueTap: (broken: StreamTap) => StreamTap
+  readonly continueTap: (broken: StreamTap, options: TapOptions) => StreamTap
   readonly readAnswer: (body: Uint8Array) => AnswerFacts | null
   /** Of a server that answers with jobs: where to ask next, why it is not asked any longer, or null for a last reply. Absent: every reply is the last one. */
   readonly pollOf?: ((reply: JobReply) => Poll | PublicError | null) | undefined

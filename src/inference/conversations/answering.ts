@@ -38,6 +38,8 @@ export interface PartSaid {
   /** How long it is, characters; `text` is cut when that is too much. */
   readonly characters: number
   readonly stream: Uint8Array | null
+  /** Its provider said what it used. */
+  readonly isCounted: boolean
 }
 
 export interface Answered extends Answers.Said {
@@ -67,7 +69,7 @@ const partOf = (job: Answering, { stream }: PartWanted, common: Pick<Dialects.Op
   if (answer === null || !("choices" in answer)) return null
   const text = Instructions.textOf(answer)
   return {
-    text: text.slice(0, Instructions.longestText), characters: text.length,
+    text: text.slice(0, Instructions.longestText), characters: text.length, isCounted: answer.usage !== null,
     stream: stream === null ? null : Buffer.from(Dialects.streamOf(answer, Formats.client(job.face), { ...common, ...stream }))
   }
 }

@@ -39,7 +39,7 @@ export const upstream: UpstreamCodec = {
   passThroughEdits: () => [],
   decodeAnswer,
   makeDecoder: (sink) => new GenerateContentDecoder(sink),
-  makePassThroughTap: () => new GenerateContentTap(),
+  makePassThroughTap: (asked) => new GenerateContentTap(asked),
   readAnswer,
   readError: errorOf
 }

@@ -30,7 +30,7 @@ export const upstream: UpstreamCodec = {
   passThroughEdits,
   decodeAnswer,
   makeDecoder,
-  makePassThroughTap: () => new LocalTap(),
+  makePassThroughTap: (asked) => new LocalTap(asked),
   readAnswer,
   readError: errorOf
 }

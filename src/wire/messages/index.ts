@@ -29,7 +29,7 @@ export const upstream: UpstreamCodec = {
   passThroughEdits,
   decodeAnswer,
   makeDecoder: (sink) => new MessagesDecoder(sink),
-  makePassThroughTap: () => new MessagesTap(),
+  makePassThroughTap: (asked) => new MessagesTap(asked),
   readAnswer,
   readError: errorOf
 }

@@ -64,7 +64,7 @@ export const upstream: UpstreamCodec = {
   passThroughEdits,
   decodeAnswer,
   makeDecoder: (sink) => new ResponsesDecoder(sink),
-  makePassThroughTap: (_asked, known) => new ResponsesTap(known),
+  makePassThroughTap: (asked, known) => new ResponsesTap(asked, known),
   wholeAnswer: (body, parsed, known) => WholeResponse.whole(body, parsed, known),
   readAnswer,
   readError: errorOf

@@ -50,13 +50,13 @@ export class TranslatingTap implements StreamTap, StreamSink {
     this.estimate = estimate
     this.decoder = makeDecoder(this)
     this.seam = continued === null ? null : new Seam(unescape(continued.visible))
-    this.before = continued === null ? null : continued.usageSoFar
+    this.before = continued === null ? null : continued.usageCounted
     if (continued !== null) this.visible = continued.visible
   }
 
   /** A tap that continues where this one broke off. */
-  continued(makeDecoder: (sink: StreamSink) => StreamDecoder): TranslatingTap {
-    return new TranslatingTap(makeDecoder, this.encoder, this.emptyAnswers, this, this.remember)
+  continued(makeDecoder: (sink: StreamSink) => StreamDecoder, estimate: Estimate | null): TranslatingTap {
+    return new TranslatingTap(makeDecoder, this.encoder, this.emptyAnswers, this, this.remember, estimate)
   }
 
   /** Text of an answer that broke off; null when it cannot be continued (nothing was said, a tool was called, it is too long). */
@@ -64,8 +64,10 @@ export class TranslatingTap implements StreamTap, StreamSink {
     return this.visible === "" || this.emittedCall || this.finished || !this.kept.whole ? null : unescape(this.visible)
   }
 
-  private get usageSoFar(): TokenUsage | null {
-    return this.before === null ? this.usage : this.usage === null ? this.before : sum(this.before, this.usage)
+  /** Of this attempt and those before it; an upstream that counted nothing is counted for its client. */
+  private get usageCounted(): TokenUsage | null {
+    const own = this.usage ?? this.estimate?.of(this.outputText()) ?? null
+    return this.before === null ? own : own === null ? this.before : sum(this.before, own)
   }
 
   // ---- the tap -------------------------------------------------------------------------------------------------------------------
@@ -201,7 +203,8 @@ export class TranslatingTap implements StreamTap, StreamSink {
     if (this.closed) return
     this.closed = true
     this.terminal = true
-    if (this.usage === null && this.estimate !== null) this.encoder.tokens(this.estimate.of(this.outputText()))
+    const owed = this.usage === null && this.estimate !== null ? this.usageCounted : null
+    if (owed !== null) this.encoder.tokens(owed)
     this.encoder.done()
   }
 

@@ -55,7 +55,7 @@ const ofServices = (services: ConversationServices): TargetTests["Service"] => (
       limits: { ...limits, maxAttempts: 1, timeouts: { ...limits.timeouts, total: total === 0 ? timeoutMs : Math.min(total, timeoutMs) } }
     }
     return Effect.map(runCall(services, own, part.inbound), () => {
-      const { answer, error } = part.given()
+      const { answer, error } = part.given(null)
       return {
         statusCode: error === null ? 200 : error.status,
         error: error === null ? null : error.message,

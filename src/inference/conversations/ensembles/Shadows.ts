@@ -83,7 +83,7 @@ export class Shadows {
       this.running--
       const at = services.request.now()
       const latencyMs = at - startedAt
-      const ok = given().answer !== null
+      const ok = given(null).answer !== null
       services.report.metrics.record({
         combo: name, strategy: combo.strategy, ok, latencyMs, at,
         attempts: [{

@@ -3,6 +3,7 @@ import type { PreparedCall } from "#actors/ensemble/Ensemble.ts"
 import * as Instructions from "#actors/ensemble/instructions.ts"
 import * as Inbound from "#actors/request/Inbound.ts"
 import type { Client, RecoveryOptions, RouteView } from "#actors/request/Inbound.ts"
+import type { Usage } from "#actors/request/ports/Face.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import { changed, once } from "#actors/request/ports/WalkPolicy.ts"
 import * as Errors from "#schemas/errors.ts"
@@ -15,6 +16,7 @@ import type { EnsemblePart } from "#src/inference/conversations/ExpectedAnswer.t
 import { repeatedOf } from "#src/inference/conversations/ownBytes.ts"
 import type { ConversationServices } from "#src/inference/conversations/ConversationServices.ts"
 import type { Route } from "#src/routing/Router.ts"
+import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import { answerIn } from "#src/wire/longIntegers/answerIn.ts"
 import * as Dialects from "#src/wire/dialects.ts"
 import * as Formats from "#src/wire/formats.ts"
@@ -87,6 +89,10 @@ export const partOf = (whole: Whole, { conversation, targets, view }: PartReques
     }
   }
   let body: Uint8Array | string = ""
+  /** The client that is given the answer as a stream asked for usage. */
+  const counted = (said: Answer, estimate: Usage | null): Answer => said.usage === null && head.wantsUsage ? { ...said, usage: estimate } : said
+  const streamOf = ({ isCounted, stream }: PartSaid, estimate: Usage | null): Uint8Array | null =>
+    stream === null || isCounted || estimate === null || !head.wantsUsage ? stream : codec.usageAdded?.(asBuffer(stream), estimate) ?? stream
   return {
     inbound: Inbound.changed(inbound, {
       client: {
@@ -129,6 +135,9 @@ export const partOf = (whole: Whole, { conversation, targets, view }: PartReques
       responseHeaders: () => noHeaders,
       errorHeaders: () => noHeaders
     }),
-    given: () => ({ answer: error === null && body !== "" ? answer : null, body, stream: large === null ? null : large.stream, error })
+    given: (estimate) => ({
+      answer: error === null && body !== "" && answer !== null ? counted(answer, estimate) : null,
+      body, stream: large === null ? null : streamOf(large, estimate), error
+    })
   }
 }

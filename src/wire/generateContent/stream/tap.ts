@@ -1,15 +1,16 @@
 /** The pass-through tap: forwards the upstream's bytes and reads usage, errors and the end. */
-import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/request/ports/Face.ts"
+import type { Estimate, StreamTap, TapOptions, UpstreamErrorBody, Usage } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import { errorFrames } from "#src/wire/generateContent/errors.ts"
-import { errorOf, finishOf, isBlocked, usageOf } from "#src/wire/generateContent/facts.ts"
+import { errorOf, finishOf, isBlocked, usageOf, usageText } from "#src/wire/generateContent/facts.ts"
 import { quickDataOf } from "./frameData.ts"
 import { PlainFrame } from "./PlainFrame.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { longEventBytes, LongStrings } from "#src/wire/json/LongStrings.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import { escape } from "#src/wire/stream/literal.ts"
+import { withTerminator } from "#src/wire/stream/terminator.ts"
 import { Ranges } from "#src/wire/stream/Ranges.ts"
 import { KeptText } from "#src/wire/stream/KeptText.ts"
 
@@ -28,7 +29,10 @@ export class GenerateContentTap implements StreamTap {
   private readonly ranges = new Ranges()
   private readonly long = new LongStrings()
 
-  constructor() {
+  private readonly estimate: Estimate | null
+
+  constructor({ estimate = null }: TapOptions) {
+    this.estimate = estimate
     this.scanner = new SseScanner(this)
   }
 
@@ -45,8 +49,13 @@ export class GenerateContentTap implements StreamTap {
   /** The end of the body is this format's own end. */
   end(): Uint8Array | null {
     this.scanner.flush()
-    if (this.finished && this.error === null && !this.malformed) this.terminal = true
-    return this.ranges.take()
+    const rest = this.ranges.take()
+    if (!this.finished || this.error !== null || this.malformed) return rest
+    this.terminal = true
+    // Usage may come with any chunk, also behind the one that says why the answer ended.
+    return this.usage !== null || this.estimate === null
+      ? rest
+      : withTerminator(rest, `data: {"usageMetadata":${usageText(this.estimate.of(this.outputText()))}}\n\n`)
   }
 
   close(): void {

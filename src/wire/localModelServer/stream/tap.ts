@@ -1,10 +1,11 @@
 /** The pass-through of lines: forwarded by bytes, read for usage, errors and the end. */
-import type { StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
+import type { Estimate, StreamTap, TapOptions, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { FinishReason, TokenUsage } from "#schemas/wire/conversation.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import { LineReader } from "./decodeStream.ts"
 import { errorFrames } from "#src/wire/localModelServer/errors.ts"
+import * as Json from "#src/wire/json/json.ts"
 import { LineScanner, textOf } from "./LineScanner.ts"
 import { longEventBytes, LongStrings } from "#src/wire/json/LongStrings.ts"
 import type { Literal, StreamSink } from "#src/wire/stream/StreamSink.ts"
@@ -26,6 +27,11 @@ export class LocalTap implements StreamTap, StreamSink {
   private failedByUs = false
   private readonly ranges = new Ranges()
   readonly long = new LongStrings()
+  private readonly estimate: Estimate | null
+
+  constructor({ estimate = null }: TapOptions) {
+    this.estimate = estimate
+  }
 
   push(chunk: Uint8Array): Uint8Array | null {
     if (!this.malformed && !this.scanner.push(asBuffer(chunk))) this.malformed = true
@@ -60,7 +66,11 @@ export class LocalTap implements StreamTap, StreamSink {
       if (text.charCodeAt(0) === 0xfeff) text = text.slice(1)
     }
     if (!this.reader.read(text, isLong)) this.malformed = true
-    else if (this.sawNoError()) this.ranges.add(bytes, start, end)
+    else if (this.sawNoError()) {
+      const counted = this.isUncounted() && !isLong ? this.counted(text) : null
+      if (counted === null) this.ranges.add(bytes, start, end)
+      else this.ranges.add(counted, 0, counted.length)
+    }
     this.long.forget()
   }
 
@@ -120,6 +130,17 @@ export class LocalTap implements StreamTap, StreamSink {
   logprobs(): void {}
 
   // ---- forwarding --------------------------------------------------------------------------------------------------------------------
+
+  private isUncounted(): boolean {
+    return this.terminal && this.usage === null && this.estimate !== null
+  }
+
+  /** The last line with the gateway's estimate; null when it is not one. */
+  private counted(text: string): Buffer | null {
+    const line = Json.parseRecord(text.trim())
+    const usage = this.estimate?.of(this.outputText())
+    return line === null || usage === undefined ? null : Buffer.from(`${JSON.stringify({ ...line, prompt_eval_count: usage.input, eval_count: usage.output })}\n`)
+  }
 
   /** A method, because the reader sets `error` behind the compiler's back. */
   private sawNoError(): boolean {

@@ -1,17 +1,19 @@
 /** The messages format forwarded byte by byte: a tap that reads usage, usefulness, errors and the end. */
-import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/request/ports/Face.ts"
+import type { Estimate, StreamTap, TapOptions, UpstreamErrorBody, Usage } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { ContentFrames } from "./ContentFrames.ts"
 import { errorFrames, errorOf } from "#src/wire/messages/errors.ts"
-import { countsOutput, finishOf, usageOf } from "#src/wire/messages/usage.ts"
+import { countsOutput, finishOf, usageOf, wireUsage } from "#src/wire/messages/usage.ts"
 import { longEventBytes, LongStrings } from "#src/wire/json/LongStrings.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import { escape } from "#src/wire/stream/literal.ts"
 import { withTerminator } from "#src/wire/stream/terminator.ts"
 import { Ranges } from "#src/wire/stream/Ranges.ts"
 import { KeptText } from "#src/wire/stream/KeptText.ts"
+
+const noUsage: Usage = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, reasoning: 0 }
 
 export class MessagesTap implements StreamTap {
   alive = false
@@ -28,8 +30,12 @@ export class MessagesTap implements StreamTap {
   private failed = false
   private readonly ranges = new Ranges()
   private readonly long = new LongStrings()
+  private readonly estimate: Estimate | null
+  /** The event that is being read, with the usage that its upstream left out. */
+  private made: Buffer | null = null
 
-  constructor() {
+  constructor({ estimate = null }: TapOptions) {
+    this.estimate = estimate
     this.scanner = new SseScanner(this)
   }
 
@@ -62,7 +68,12 @@ export class MessagesTap implements StreamTap {
 
   /** One complete event of the upstream (called by the scanner). */
   event(bytes: Buffer, start: number, end: number): void {
-    if (this.inspect(bytes, start, end)) this.ranges.add(bytes, start, end)
+    if (this.inspect(bytes, start, end)) {
+      const { made } = this
+      if (made === null) this.ranges.add(bytes, start, end)
+      else this.ranges.add(made, 0, made.length)
+      this.made = null
+    }
     this.long.forget()
   }
 
@@ -95,6 +106,7 @@ export class MessagesTap implements StreamTap {
         this.alive = true
         this.usage = usageOf(Json.recordAt(frame, "message")?.["usage"], this.usage)
         this.usageIsPartial = this.usage !== null
+        this.owe(frame)
         return true
       case "content_block_start": {
         this.useful = true
@@ -117,6 +129,7 @@ export class MessagesTap implements StreamTap {
         if (reason !== null && reason !== "stop") this.useful = true
         this.usage = usageOf(frame["usage"], this.usage)
         if (countsOutput(frame["usage"])) this.usageIsPartial = false
+        if (reason !== null) this.owe(frame)
         return true
       }
       case "message_stop":
@@ -128,6 +141,16 @@ export class MessagesTap implements StreamTap {
         return error === null
       }
     }
+  }
+
+  /** Vendors' clients read usage where the stream begins and ends: what was not counted is 0 before the answer, an estimate after it. */
+  private owe(frame: Record<string, unknown>): void {
+    const message = Json.recordAt(frame, "message")
+    if (this.usage !== null || this.estimate === null) return
+    const whole = message === null
+      ? { ...frame, usage: wireUsage(this.estimate.of(this.outputText())) }
+      : { ...frame, message: { ...message, usage: wireUsage(noUsage) } }
+    this.made = this.long.bytesOf(`event: ${String(frame["type"])}\ndata: ${JSON.stringify(whole)}\n\n`)
   }
 
   private learn(frame: Record<string, unknown>, delta: Record<string, unknown>, text: string | null): void {

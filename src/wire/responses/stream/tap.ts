@@ -1,5 +1,5 @@
 /** A responses stream that is forwarded as it came, with a tap that reads usage, errors and the end. */
-import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/request/ports/Face.ts"
+import type { Estimate, StreamTap, TapOptions, UpstreamErrorBody, Usage } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import { usageIn, wordAt } from "#src/wire/responses/answer.ts"
@@ -8,6 +8,7 @@ import { errorOf, failedEvent, unknownId } from "#src/wire/responses/errors.ts"
 import { longEventBytes, LongStrings } from "#src/wire/json/LongStrings.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import * as Json from "#src/wire/json/json.ts"
+import { usageJson } from "#src/wire/responses/responseObject.ts"
 import { failed, wholeEvent } from "#src/wire/responses/wholeResponse.ts"
 import type { Known } from "#src/wire/WireFormat.ts"
 import { NewestEvent } from "#src/wire/stream/NewestEvent.ts"
@@ -46,11 +47,13 @@ export class ResponsesTap implements StreamTap {
   private readonly ranges = new Ranges()
 
   private readonly known: Known | null
+  private readonly estimate: Estimate | null
   /** The event that is being read, with what its response lacked. */
   private made: Buffer | null = null
 
   /** `known`: what responses repeat where their server does not; null: they are forwarded as they came. */
-  constructor(known: Known | null) {
+  constructor({ estimate = null }: TapOptions, known: Known | null) {
+    this.estimate = estimate
     this.known = known
     this.scanner = new SseScanner(this)
   }
@@ -134,14 +137,16 @@ export class ResponsesTap implements StreamTap {
     if (response !== null) {
       if (this.id === null) this.begin(response)
       this.usage = usageIn(response) ?? this.usage
-      if (this.known !== null && type.startsWith("response.")) this.made = wholeEvent(event, type, response, this.known)
+      const counted = this.usage === null && isLast(type) ? this.counted(frame, type, response, long) : null
+      if (this.known !== null && type.startsWith("response.")) this.made = wholeEvent(counted ?? event, type, response, this.known)
+      this.made ??= counted
     }
     if (type.startsWith("response.")) this.alive = true
     if (/\.(?:delta|added|done)$/.test(type) && type !== "response.done") {
       this.useful = true
       this.text.add(event)
     }
-    if (type === "response.completed" || type === "response.incomplete" || type === "response.done") {
+    if (isLast(type)) {
       this.terminal = true
       // An answer that was cut before its first word is an answer; one that completed without any is an early end.
       const output = response?.["output"]
@@ -151,6 +156,15 @@ export class ResponsesTap implements StreamTap {
     return true
   }
 
+  /** The last event with the gateway's estimate, where its upstream counted nothing. */
+  private counted(frame: Readonly<Record<string, unknown>>, type: string, response: Readonly<Record<string, unknown>>, long: LongStrings | null): Buffer | null {
+    const { estimate } = this
+    if (estimate === null) return null
+    const whole = JSON.stringify({ ...frame, response: { ...response, usage: usageJson(estimate.of(this.outputText())) } })
+    const text = `event: ${type}\ndata: ${whole}\n\n`
+    return long === null ? Buffer.from(text) : long.bytesOf(text)
+  }
+
   private begin(response: Readonly<Record<string, unknown>>): void {
     const createdAt = response["created_at"]
     this.id = wordAt(response, "id")
@@ -158,6 +172,8 @@ export class ResponsesTap implements StreamTap {
     this.createdAt = typeof createdAt === "number" ? createdAt : this.known === null ? null : this.known.now()
   }
 }
+
+const isLast = (type: string): boolean => type === "response.completed" || type === "response.incomplete" || type === "response.done"
 
 /**
  * Which content word ends the type of an event, -1 for every other event and for one that is not an optional `event:` line and
