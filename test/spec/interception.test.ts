@@ -114,6 +114,18 @@ describe("a search", () => {
     expect((await searches("numbered")).length).toBe(1)
   })
 
+  it.each([["first", 0], ["in the middle", 60], ["last", 120]])("is found among more definitions of tools than a thread tells the loop: %s", async (where, place) => {
+    const own = Array.from({ length: 120 }, (_, i) => ({ name: `own_${i}`, description: "w ".repeat(2_000), input_schema: { type: "object", properties: {} } }))
+    const query = `large and ${where}`
+    const name = await model([search(query)])
+    const tools: ReadonlyArray<unknown> = [...own.slice(0, place), searchTool, ...own.slice(place)]
+    const reply = await messages(name, searchTool, { tools })
+    expect([reply.status, (await searches(query)).length]).toEqual([200, 1])
+    const [asked] = await bodies(name)
+    expect(toolsOf(asked)).toEqual(expect.arrayContaining(["web_search", "own_0", "own_119"]))
+    expect(listIn(asked, "tools")).toHaveLength(121)
+  })
+
   it("is the key's own: a key that may not search has an error for its model", async () => {
     const { key } = await lab.gateway.operator.createKey("no searches", { allowedEndpoints: ["chat"] })
     const name = await model([search("forbidden")])

@@ -1,5 +1,6 @@
 /**
  * What is kept of a large request beside its bytes: its settings whole, of its long lists the last item, of its long texts the beginning.
+ * Of a long list of tools those stay, too, that the client only names: their vendor runs them.
  * Enough for routing, limits, commands and what an answer repeats; never enough for a model, which is sent the bytes.
  */
 import * as Json from "#src/wire/json/json.ts"
@@ -60,11 +61,27 @@ const itemOf = (item: unknown): unknown => {
   return Json.isRecord(item) ? membersOf(item) : shortened(item)
 }
 
+/** Tools that stay beside the last one: more than vendors take. */
+const mostTools = 256
+
+/** The client says what the tool takes, and runs it. */
+const isClients = (tool: unknown): boolean =>
+  !Json.isRecord(tool) || tool["type"] === "function" || tool["type"] === "custom" || (tool["type"] === undefined && tool["input_schema"] !== undefined)
+
+const toolsOf = (tools: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
+  [...tools.slice(0, -1).filter((tool) => !isClients(tool)).slice(0, mostTools), ...tools.slice(-1)].map(itemOf)
+
+const shortOf = (name: string, value: unknown): unknown => {
+  if (typeof value === "string") return value.slice(0, settingCharacters)
+  if (name === "tools" && Array.isArray(value)) return toolsOf(value)
+  return Json.isRecord(value) ? membersOf(value) : shortened(value)
+}
+
 /** The settings of a body; of its long texts the beginning, of its long lists the last item. */
 export const outlineOf = (body: Body): Record<string, unknown> => {
   const room: Room = { characters: wholeCharacters, values: wholeValues }
   // A name may be `__proto__`.
   return Object.fromEntries(Object.entries(body).map(([name, value]) => [name.slice(0, wholeCharacters), fits(value, room)
     ? value
-    : typeof value === "string" ? value.slice(0, settingCharacters) : Json.isRecord(value) ? membersOf(value) : shortened(value)]))
+    : shortOf(name, value)]))
 }
