@@ -31,6 +31,7 @@ import * as FramedOwnCalls from "#src/inference/sockets/FramedOwnCalls.ts"
 import * as Sockets from "#src/inference/sockets/Sockets.ts"
 import * as ModelReads from "#src/inference/models/ModelReads.ts"
 import * as ConnectionMarks from "#src/inference/lane/ConnectionMarks.ts"
+import * as Bills from "#src/inference/lane/live/Bills.ts"
 import * as Live from "#src/inference/lane/live/Live.ts"
 import * as Admission from "#src/inference/lane/services/Admission.ts"
 import * as Bodies from "#src/inference/lane/services/Bodies.ts"
@@ -65,7 +66,7 @@ export const layer = (settings: Values) =>
     Layer.provideMerge(Inference.layer(stages)),
     Layer.provideMerge(FramedOwnCalls.layer),
     Layer.provideMerge(Layer.mergeAll(Repeats.layer, Searches.layer(settings.searchCacheTtlMs), Requests.layer, Reports.layer, Admission.layer)),
-    Layer.provideMerge(Layer.mergeAll(CurrentRouter.layer, Live.layer)),
+    Layer.provideMerge(Layer.mergeAll(CurrentRouter.layer, Live.layer, Bills.layer)),
     Layer.provideMerge(Scoreboard.layer),
     Layer.provideMerge(Layer.mergeAll(Bodies.layer, Forks.layer, Ids.layer, ConnectionMarks.layer, LearnedParameters.layer, LaneOptions.layerOf(settings)))
   )

@@ -1,4 +1,5 @@
 /** The gateway as the tools of one MCP session see it: their calls are counted for the session, within the bound that it set. */
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { type Inner, type Json, ToolFailure } from "#src/management/inner/Inner.ts"
@@ -19,6 +20,9 @@ const costOf = (said: string | null): number => {
   return Number.isFinite(cost) && cost > 0 ? cost : 0
 }
 
+/** Longest wait for the end of a request whose caller has its answer, or had left. */
+const endsWithin = "5 seconds"
+
 /** `session`: its id; undefined for calls of a protocol version without sessions. */
 export const make = (sessions: McpSessions["Service"], inner: Inner, session: string | undefined): SessionInner => {
   if (session === undefined) {
@@ -30,15 +34,22 @@ export const make = (sessions: McpSessions["Service"], inner: Inner, session: st
     const { guard, spent } = budget
     last = guard === null || BudgetGuard.statusOf(guard, spent) === "active" ? null : BudgetGuard.viewOf(session, budget)
   })
+  /** The call is paid: what cannot be counted does not take its answer away. */
+  const count = (cost: number) => Effect.andThen(cost === 0 ? Effect.void : sessions.spend(session, cost), note).pipe(
+    Effect.catch((error) => Effect.logWarning("the cost of an MCP session's call was not counted", error))
+  )
   const infer: Inner["infer"] = (path, body, headers) => Effect.gen(function*() {
     const plan = BudgetGuard.planOf(yield* read, path, body)
     if (plan._tag === "Refuse") return yield* new ToolFailure({ code: "budget_exceeded", message: plan.message })
-    const said = yield* inner.infer(path, plan.body, { ...headers, ...plan.headers })
-    const cost = costOf(said.header("x-gateway-response-cost"))
-    // The answer is there and paid: what cannot be counted does not take it away.
-    yield* Effect.andThen(cost === 0 ? Effect.void : sessions.spend(session, cost), note).pipe(
-      Effect.catch((error) => Effect.logWarning("the cost of an MCP session's call was not counted", error))
+    const bill = yield* Deferred.make<number>()
+    const failed = Effect.flatMap(
+      Effect.timeoutOrElse(Deferred.await(bill), { duration: endsWithin, orElse: () => Effect.as(Effect.logWarning("an MCP session's failed call did not end"), 0) }), count
     )
+    const said = yield* inner.infer(path, plan.body, { ...headers, ...plan.headers }, (costUsd) => Deferred.doneUnsafe(bill, Effect.succeed(costUsd))).pipe(
+      // A call that failed, or was given up, may have cost something, too.
+      Effect.onError(() => Effect.interruptible(failed))
+    )
+    yield* count(costOf(said.header("x-gateway-response-cost")))
     return said
   })
   return {

@@ -16,6 +16,8 @@ export interface OwnQuestion {
   readonly keyHash: string | null
   /** The caller's, for the key's rules of addresses. */
   readonly address: string
+  /** Told once what all its calls cost in USD, when the request is over: also when it failed, or the one that asked had left. */
+  readonly billed?: ((costUsd: number) => void) | undefined
 }
 
 export interface OwnAnswer {

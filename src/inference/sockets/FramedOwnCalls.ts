@@ -1,6 +1,8 @@
 /** The port OwnCalls over the direct routes. */
+import { randomUUID } from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Bills } from "#src/inference/lane/live/Bills.ts"
 import { type OwnAnswer, OwnCalls } from "#src/inference/ports/OwnCalls.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import { FramedExchange } from "#src/platform/server/sockets/FramedExchange.ts"
@@ -18,15 +20,25 @@ const tooLong: OwnAnswer = {
 const nothingPending = (): number => 0
 
 export const layer = Layer.effect(OwnCalls, Effect.gen(function*() {
+  const bills = yield* Bills
   const frontEnd = yield* FrontEnd
+  /** Under an id of its own, by which its rows are known. */
+  const named = (billed: (costUsd: number) => void): ReadonlyArray<string> => {
+    const id = randomUUID()
+    bills.watch(id, billed)
+    return ["x-request-id", id]
+  }
   return OwnCalls.of({
-    ask: ({ address, body, describes, headers = [], keyHash, path }) => Effect.callback<OwnAnswer>((resume) => {
+    ask: ({ address, billed, body, describes, headers = [], keyHash, path }) => Effect.callback<OwnAnswer>((resume) => {
       const parts: Array<Buffer> = []
       let [begun, held] = [0, 0]
       let head: ReadonlyArray<string> = []
       const finish = (answer: OwnAnswer): void => resume(Effect.succeed(answer))
       const exchange = new FramedExchange(
-        { method: "POST", path, query: "", headers: ["content-type", "application/json", ...headers], peerAddress: address, remoteAddress: address, actsAs: describes === true ? { keyHash, describes } : { keyHash } },
+        {
+          method: "POST", path, query: "", headers: ["content-type", "application/json", ...headers, ...billed === undefined ? [] : named(billed)],
+          peerAddress: address, remoteAddress: address, actsAs: describes === true ? { keyHash, describes } : { keyHash }
+        },
         typeof body === "string" ? Buffer.from(body) : body,
         {
           start: (status, started) => {

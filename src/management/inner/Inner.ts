@@ -19,8 +19,13 @@ export interface Inferred {
 export interface Inner {
   readonly get: (path: string, query?: Query) => Effect.Effect<Json, ToolFailure>
   readonly send: (method: "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: Json, query?: Query) => Effect.Effect<Json, ToolFailure>
-  /** A request to an inference endpoint, with the limits, budgets and rows of the caller's key. `headers` by their lower-case names. */
-  readonly infer: (path: string, body: Json, headers?: Readonly<Record<string, string>>) => Effect.Effect<Inferred, ToolFailure>
+  /**
+   * A request to an inference endpoint, with the limits, budgets and rows of the caller's key. `headers` by their lower-case names;
+   * `billed` is told once what it cost in USD, however it ended.
+   */
+  readonly infer: (
+    path: string, body: Json, headers?: Readonly<Record<string, string>>, billed?: (costUsd: number) => void
+  ) => Effect.Effect<Inferred, ToolFailure>
 }
 
 type Doc = { readonly [name: string]: Json }

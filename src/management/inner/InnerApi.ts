@@ -66,8 +66,8 @@ export const make = Effect.gen(function*() {
       const web = HttpServerResponse.toWeb(response)
       return yield* said(web.status, yield* Effect.promise(() => web.text()), web.headers.get("content-type") ?? "")
     })
-    const infer: Inner["infer"] = (path, body, headers = {}) => Effect.flatMap(
-      own.ask({ path, body: JSON.stringify(body), headers: Object.entries(headers).flat(), keyHash: caller.key === null ? null : caller.key.keyHash, address: caller.presents?.address ?? caller.address ?? "" }),
+    const infer: Inner["infer"] = (path, body, headers = {}, billed) => Effect.flatMap(
+      own.ask({ path, billed, body: JSON.stringify(body), headers: Object.entries(headers).flat(), keyHash: caller.key === null ? null : caller.key.keyHash, address: caller.presents?.address ?? caller.address ?? "" }),
       ({ body: text, headers, status }) => Effect.map(said(status, text, valueOf(headers, "content-type") ?? ""), (answer) => ({ answer, header: (name: string) => valueOf(headers, name) }))
     )
     return { get: (path, query) => ask("GET", path, undefined, query), send, infer }

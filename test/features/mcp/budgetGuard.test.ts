@@ -36,6 +36,26 @@ it("counts what the session's calls cost from its beginning, and says how it sta
   await one.close()
 })
 
+it("counts what a failed call cost, too: its provider worked", async () => {
+  const { operator } = lab.gateway
+  const node = await operator.createNode({ prefix: "breaks", baseUrl: `${lab.sim.url}/v1` })
+  await operator.createConnection({ provider: node, apiKey: "sk-breaks" })
+  await operator.price("breaks", "half", { input: 1_000, output: 1_000 })
+  // The combo refuses the answer, which was made and is paid.
+  const { id } = await operator.call<{ id: string }>("POST", "/api/combos", { name: "picky", models: ["breaks/half"], config: { maxRetries: 0, responseValidation: { minContentLength: 100_000 } } })
+  const one = await agent()
+  await one.call("set_budget_guard", { maxCost: 1e-9, action: "block" })
+  const failed = await one.call("route_request", { model: "combo/picky", messages: [{ role: "user", content: "Say hello" }] })
+  expect(failed["error"]).toMatchObject({ code: expect.not.stringMatching("budget_exceeded") as string })
+  const rows = (await lab.gateway.rows()).filter(({ model }) => model === "half")
+  const cost = rows.reduce((sum, { costUsd }) => sum + costUsd, 0)
+  expect(cost).toBeGreaterThan(0)
+  expect((await one.call("get_session_snapshot"))["budgetGuard"]).toMatchObject({ budgetSpent: expect.closeTo(cost, 9) as number, status: "exceeded" })
+  expect(await ask(one)).toMatchObject({ error: { code: "budget_exceeded" } })
+  await operator.call("DELETE", `/api/combos/${id}`)
+  await one.close()
+})
+
 it("block refuses every call that costs once the budget is spent, and a larger one goes on; other sessions do not notice", async () => {
   const [one, other] = [await agent(), await agent()]
   await one.call("set_budget_guard", { maxCost: 1e-9, action: "block" })

@@ -22,6 +22,7 @@ import { Ids } from "./Ids.ts"
 import { LaneOptions } from "./LaneOptions.ts"
 import type { LaneServices } from "./LaneServices.ts"
 import { Reports } from "./Reports.ts"
+import { Bills } from "#src/inference/lane/live/Bills.ts"
 import { Requests } from "./Requests.ts"
 
 export class Inference extends Context.Service<Inference, LaneServices>()("gateway/lane/Inference") {}
@@ -77,6 +78,6 @@ export const layer = <E, R>(stages: Effect.Effect<ReadonlyArray<Stage>, E, R>) =
     // The live requests are the scope of these fibers: each is enrolled before it starts and interrupted when the layer closes.
     fork: run,
     live: requests,
-    refused: refusedOver(yield* Telemetry, now)
+    refused: refusedOver((yield* Bills).noting(yield* Telemetry), now)
   }
 }))

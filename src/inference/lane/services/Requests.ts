@@ -13,6 +13,7 @@ import { Turns } from "#actors/request/ports/Turns.ts"
 import { Upstream } from "#actors/request/ports/Upstream.ts"
 import type { Services } from "#actors/request/services.ts"
 import { ConnectionMarks } from "#src/inference/lane/ConnectionMarks.ts"
+import { Bills } from "#src/inference/lane/live/Bills.ts"
 import { Live } from "#src/inference/lane/live/Live.ts"
 import { Quotas } from "#src/routing/ports/Quotas.ts"
 import { Forks } from "./Forks.ts"
@@ -39,7 +40,7 @@ export const layer = Layer.effect(Requests, Effect.gen(function*() {
     accounting: yield* Accounting,
     ledger: yield* Ledger,
     resilience: yield* Resilience,
-    telemetry: watched(yield* Telemetry, live.requests),
+    telemetry: (yield* Bills).noting(watched(yield* Telemetry, live.requests)),
     turns: yield* Turns,
     upstream: yield* Upstream,
     credentials, limits, makeAttemptId, nodeId, now,
