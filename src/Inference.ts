@@ -65,7 +65,7 @@ export const layer = (settings: Values) =>
     Layer.provideMerge(Layer.mergeAll(ConversationServices.layer, PageReader.layer)),
     Layer.provideMerge(Inference.layer(stages)),
     Layer.provideMerge(FramedOwnCalls.layer),
-    Layer.provideMerge(Layer.mergeAll(Repeats.layer, Searches.layer(settings.searchCacheTtlMs), Requests.layer, Reports.layer, Admission.layer)),
+    Layer.provideMerge(Layer.mergeAll(Repeats.layer(settings.repeatedFilesBytes), Searches.layer(settings.searchCacheTtlMs), Requests.layer, Reports.layer, Admission.layer)),
     Layer.provideMerge(Layer.mergeAll(CurrentRouter.layer, Live.layer, Bills.layer)),
     Layer.provideMerge(Scoreboard.layer),
     Layer.provideMerge(Layer.mergeAll(Bodies.layer, Forks.layer, Ids.layer, ConnectionMarks.layer, LearnedParameters.layer, LaneOptions.layerOf(settings)))

@@ -26,7 +26,7 @@ export class Repeats extends Context.Service<Repeats, {
   readonly view: IdempotencyView["Service"]
 }>()("gateway/features/cache/Repeats") {}
 
-const make = Effect.gen(function*() {
+const make = Effect.fnUntraced(function*(filesBytes: number) {
   const { fork, now } = yield* Forks
   const { makeResponseId } = yield* Ids
   const { limits } = yield* LaneOptions
@@ -70,12 +70,13 @@ const make = Effect.gen(function*() {
     })
   }
 
-  const idempotency = new Idempotency({ windowMs: () => windowMs, now, telemetry, draining, store, fork, makeOwner: () => Crypto.randomUUID() })
+  const idempotency = new Idempotency({ filesBytes, windowMs: () => windowMs, now, telemetry, draining, store, fork, makeOwner: () => Crypto.randomUUID() })
   const caching = new ResponseCaching({ cache, identify, now, telemetry, draining, fork, makeId: makeResponseId, drainMs: limits.drainForUsageMs })
   return Repeats.of({ idempotency, caching, view: { activeKeys: () => idempotency.activeKeys(), windowMs: () => windowMs } })
 })
 
-export const layer = Layer.effect(Repeats, make)
+/** `filesBytes`: of files in the making, all together. */
+export const layer = (filesBytes: number) => Layer.effect(Repeats, make(filesBytes))
 
 /** The port IdempotencyView over it. */
 export const viewLayer = Layer.effect(IdempotencyView, Effect.map(Repeats, ({ view }) => view))

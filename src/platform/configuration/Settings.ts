@@ -269,6 +269,7 @@ const variables = {
   drainForUsageMs: whole("GATEWAY_DRAIN_FOR_USAGE_MS", 10_000, 0, hour, "ms", "How long a stream is read on after its client left, under disconnectPolicy drain-for-usage."),
   cacheMaxSize: whole("SEMANTIC_CACHE_MAX_SIZE", 100, 0, 1_000_000, "answers", "Answers of the response cache in memory; setting semanticCacheMaxSize overrides it."),
   cacheMaxBytes: whole("SEMANTIC_CACHE_MAX_BYTES", 4 * 1024 * 1024, 0, 1024 * 1024 * 1024, "bytes", "Bytes of those answers."),
+  repeatedFilesBytes: whole("GATEWAY_REPEATED_FILES_BYTES", 32 * 1024 * 1024, 0, 1024 * 1024 * 1024, "bytes", "Bytes of files in the making that are kept for repeats under their Idempotency-Keys; the repeat of a file beyond it makes a call of its own."),
   searchCacheTtlMs: whole("SEARCH_CACHE_TTL_MS", 300_000, 0, 30 * 24 * hour, "ms", "How long an answer of a search may be given again, 0 = not at all; providerSpecificData.cacheTTLMs of a connection overrides it."),
   webFetchRobots: choice("GATEWAY_WEB_FETCH_ROBOTS", ["ignore", "obey"], "ignore", "Whether the built-in reader of POST /v1/web/fetch asks a site's robots.txt first."),
   cacheTtlMs: whole("SEMANTIC_CACHE_TTL_MS", 1_800_000, 1_000, 30 * 24 * hour, "ms", "How long an answer may be given again; setting semanticCacheTTL overrides it."),

@@ -31,6 +31,8 @@ import * as StatusReason from "#schemas/statusReason.ts"
 export interface Options {
   /** ms; 0 = off. */
   readonly windowMs: () => number
+  /** Bytes of files in the making that are kept for repeats, of all calls together. */
+  readonly filesBytes: number
   /** ms since the epoch. */
   readonly now: () => number
   readonly telemetry: Telemetry["Service"]
@@ -44,7 +46,7 @@ export interface Options {
 
 /** Bytes and number of replies that are kept for repeats. */
 const maxKeptBytes = 16 * 1024 * 1024
-/** Bytes of a file that repeats are given; who repeats the request for a larger one makes a call. */
+/** Bytes of a file that repeats are given; who repeats the request for a larger one, or one for which there was no room, makes a call. */
 const maxFileBytes = maxKeptBytes / 2
 const maxKept = 10_000
 /** A claim expires after this time without a renewal, ms: a node's death is unnoticed for as long. */
@@ -71,6 +73,8 @@ export class Idempotency implements Stage {
   readonly options: Options
   readonly flights = new SingleFlight<KeptReply>()
   readonly recent = new RecentReplies(maxKeptBytes, maxKept)
+  /** Bytes of files in the making. */
+  filesHeld = 0
 
   constructor(options: Options) {
     this.options = options
@@ -263,21 +267,31 @@ class Repeat implements Waiter<KeptReply>, CoalescedCallListener {
   }
 
   readonly streamed = (headers: ReadonlyArray<string>): void => {
-    const { parts } = this
+    const { parts, partsBytes } = this
     if (parts === null) return this.failed()
-    this.parts = null
-    this.answered(200, headers, Buffer.concat(parts, this.partsBytes))
+    this.drop()
+    this.answered(200, headers, Buffer.concat(parts, partsBytes))
   }
 
   readonly chunk = (bytes: Uint8Array): void => {
+    const { stage } = this
     if (this.parts === null) return
+    if (this.partsBytes + bytes.length > maxFileBytes || stage.filesHeld + bytes.length > stage.options.filesBytes) return this.drop()
     this.partsBytes += bytes.length
-    if (this.partsBytes > maxFileBytes) this.parts = null
+    stage.filesHeld += bytes.length
     // A copy: `slice` of a Buffer is the same, borrowed memory.
-    else this.parts.push(Buffer.from(bytes))
+    this.parts.push(Buffer.from(bytes))
+  }
+
+  /** Gives back the room of the file. */
+  private drop(): void {
+    this.stage.filesHeld -= this.partsBytes
+    this.partsBytes = 0
+    this.parts = null
   }
 
   readonly failed = (): void => {
+    this.drop()
     this.settleClaim(null)
     this.flight?.failed()
   }
