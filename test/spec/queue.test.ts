@@ -51,6 +51,12 @@ const row = async (id: string): Promise<Row> => {
 const seen = (id: string, running: number, queued: number) =>
   eventually(() => row(id), (now) => now.running === running && now.queued === queued, `${running} running and ${queued} queued`)
 
+/** How long all requests of conversations took that are over, by the metrics. */
+const secondsTold = async (): Promise<number> => {
+  const { text } = await Http.send(lab.gateway.url, { path: "/metrics" })
+  return Number(/^gateway_request_duration_seconds_sum\{endpoint="\/v1\/chat\/completions"\} (\S+)$/m.exec(text)?.[1] ?? 0)
+}
+
 /** Most requests that were open at once, by the simulator's own log. */
 const mostAtOnce = (entries: ReadonlyArray<TruthEntry>): number =>
   Math.max(...entries.map((entry) => entries.filter((other) => other.at <= entry.at && (other.endedAt ?? Infinity) > entry.at).length))
@@ -91,11 +97,14 @@ describe("the line of a connection", () => {
     const held = await lab.stream({ model })
     await seen(id, 1, 0)
     const from = performance.now()
+    const before = await secondsTold()
     const reply = await chat()
     expect([reply.status, errorIn(reply)["code"]]).toEqual([429, "rate_limit_exceeded"])
     expect(Number(reply.headers["retry-after"])).toBeGreaterThan(0)
     expect(performance.now() - from).toBeGreaterThanOrEqual(290)
     expect((await entries()).length).toBe(1)
+    // The refusal took as long as the request had waited.
+    expect(await secondsTold() - before).toBeGreaterThanOrEqual(0.29)
     held.leave()
     await seen(id, 0, 0)
   })

@@ -48,6 +48,8 @@ export interface Asker {
   readonly key: ApiKey | null
   /** The model that it names. */
   readonly model: string | null
+  /** When it began to wait, ms since the epoch; absent: it did not. */
+  readonly since?: number | undefined
 }
 
 /** Where a request came in, as far as its beginning depends on it. */
@@ -122,9 +124,9 @@ export abstract class Arrival<Services extends IntakeServices, At extends Gate> 
   protected abstract taken(body: Buffer, parsed: Record<string, unknown>, large: Large | null, form: Form.Form | null, asked: Asked): void
 
   /** Ends the exchange with an error in the client's words, and counts it. */
-  refuse(error: PublicError): void {
+  refuse(error: PublicError, since?: number): void {
     const { exchange, gate, services, tags } = this
-    services.refused(gate.endpoint, tags, error, { key: this.key, model: this.model })
+    services.refused(gate.endpoint, tags, error, { key: this.key, model: this.model, since })
     if (exchange.closed) return
     const headers = GatewayHeaders.ofError(tags, error, 0)
     const explains = error instanceof Blocked && exchange.header("x-gateway-explain")?.toLowerCase() === "true"

@@ -45,7 +45,7 @@ const refusedOver = (telemetry: Telemetry["Service"], now: () => number): LaneSe
   telemetry.requestSettled({
     requestId: tags.requestId, method: "POST", endpoint, requestedModel: asker?.model ?? null, provider: null, model: null, apiKeyId: asker?.key?.id ?? null,
     status: error.status, clientStatus: error.status, outcome: "policy", errorCode: error.code, stream: false, attempts: 0, cache: "off",
-    startedAt: at, latencyMs: 0, ttftMs: null, bytesOut: 0, ...(error instanceof Blocked ? { route: RouteReport.lineOfBlocked(error) } : {})
+    startedAt: asker?.since ?? at, latencyMs: at - (asker?.since ?? at), ttftMs: null, bytesOut: 0, ...(error instanceof Blocked ? { route: RouteReport.lineOfBlocked(error) } : {})
   })
 }
 

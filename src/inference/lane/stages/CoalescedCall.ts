@@ -61,7 +61,7 @@ export class CoalescedCall implements Client, Interceptor {
       client: this,
       interceptors: [...call.interceptors, this],
       passage: {
-        refuse: (error) => this.refuse(error),
+        refuse: (error, since) => this.refuse(error, since),
         // The request has not begun: no other code will report its end.
         onGone: (listener) => call.passage.onGone(() => this.left(() => {
           listener()
@@ -131,8 +131,8 @@ export class CoalescedCall implements Client, Interceptor {
 
   // ----------------------------------------------------------------------------------------------------------------------------------
 
-  private refuse(error: PublicError): void {
-    this.call.passage.refuse(error)
+  private refuse(error: PublicError, since?: number): void {
+    this.call.passage.refuse(error, since)
     this.closed()
   }
 

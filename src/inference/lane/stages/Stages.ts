@@ -20,8 +20,8 @@ import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
 
 /** How the request came in. An object that each request has anyway: two functions would cost it 0.1 kB. */
 export interface Passage {
-  /** Ends the exchange with an error in the client's words, and counts it. */
-  refuse(error: PublicError): void
+  /** Ends the exchange with an error in the client's words, and counts it. `since`: when its waiting began, ms since the epoch. */
+  refuse(error: PublicError, since?: number): void
   /** While a stage waits: called when the client has left (or the gateway stops); the request must then not continue. */
   onGone(listener: () => void): void
 }

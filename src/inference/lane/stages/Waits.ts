@@ -32,7 +32,7 @@ export const waitOrRefuse = <C extends AdmittedCall>(
   services: WaitServices, refusal: PublicError, call: C, waited: Waited | undefined, again: (call: C, waited: Waited) => void
 ): void => {
   if (!(refusal instanceof Blocked) || (waited !== undefined && waited.last)) {
-    call.passage.refuse(refusal)
+    call.passage.refuse(refusal, waited?.since)
     return
   }
   const since = waited === undefined ? services.now() : waited.since
@@ -40,14 +40,14 @@ export const waitOrRefuse = <C extends AdmittedCall>(
   const blocked = refusal.skipped.flatMap(({ candidate: { target }, unavailable }) => isOurs(unavailable) ? [{ target, unavailable }] : [])
   const wish: Wish = { blocked, keyId: call.key?.id ?? null, combo: refusal.combo, since, deadline: deadlineOf(since, services.totalMs), rounds }
   const joined = services.turns.join(wish, (turn: TurnOutcome) => {
-    if (turn instanceof PublicError) call.passage.refuse(turn)
+    if (turn instanceof PublicError) call.passage.refuse(turn, since)
     else again(call, { since, rounds: rounds + 1, last: turn === "late" })
   })
-  if (joined === null) call.passage.refuse(refusal)
-  else if (joined instanceof PublicError) call.passage.refuse(joined)
+  if (joined === null) call.passage.refuse(refusal, since)
+  else if (joined instanceof PublicError) call.passage.refuse(joined, since)
   else call.passage.onGone(() => {
     joined()
-    call.passage.refuse(left("its request waited"))
+    call.passage.refuse(left("its request waited"), since)
   })
 }
 
