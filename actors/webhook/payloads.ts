@@ -1,7 +1,7 @@
 /** Events as they are queued and sent: `{event, timestamp, data}` with the event's id in the data, the same for every copy of it. */
 import type { QueuedEvent } from "./ports/WebhookQueue.ts"
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
-import type { GatewayEvent, QuotaExceeded, RequestFailed } from "#schemas/events.ts"
+import type { GatewayEvent, QuotaExceeded, RequestCompleted, RequestFailed } from "#schemas/events.ts"
 import type { LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
 import * as RequestIds from "#schemas/protocols/requestIds.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
@@ -95,6 +95,24 @@ export const ofRow = (row: LedgerRow, nameOf: NameOf, others: ReadonlyArray<Ledg
       tokens_in: sum(calls, "tokensIn"), tokens_out: sum(calls, "tokensOut"), cost_usd: calls.length === 1 ? row.costUsd : usd(sum(calls, "costUsd"))
     }
   }, requestEventId(row.requestId, row.attemptId))
+}
+
+/** A request that the cache answered: no call was made, and nothing was spent. Null for the others. */
+export const ofCacheHit = (summary: RequestSummary, nameOf: NameOf): RequestCompleted | null => {
+  const { apiKeyId, attempts, cache, latencyMs, outcome, requestId, startedAt, status } = summary
+  if (cache !== "hit" || outcome !== "completed" || attempts > 0) return null
+  const provider = summary.provider === null ? "" : nameOf(summary.provider)
+  const model = summary.model ?? summary.requestedModel ?? ""
+  return {
+    type: "request.completed",
+    at: startedAt + latencyMs,
+    data: {
+      trace_id: requestId, api_key_id: apiKeyId ?? "", provider,
+      // As its provider calls it, like that of a call.
+      model: provider !== "" && model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model,
+      status, tokens_in: 0, tokens_out: 0, cost_usd: 0
+    }
+  }
 }
 
 /** A request that failed on its way to or through its targets; null for the others, and for what was refused before routing. */

@@ -1,6 +1,6 @@
 /**
- * Tells webhooks of requests that failed without a row that says so (no target could be tried, or none was the last one), beside
- * the metrics; of all others the ledger's rows tell, and they know the target.
+ * Tells webhooks of requests that failed without a row that says so (no target could be tried, or none was the last one), and of those that
+ * the cache answered, beside the metrics; of all others the ledger's rows tell, and they know the target.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -27,9 +27,15 @@ export const layer: Layer.Layer<Telemetry, never, Configuration | Telemetry | Ev
     },
     requestSettled: (summary) => {
       telemetry.requestSettled(summary)
-      if (summary.outcome === "completed" || !events.wants("request.failed")) return
+      const nameOf = (provider: string): string => shownProvider(configuration.current(), provider)
+      if (summary.outcome === "completed") {
+        const hit = summary.cache === "hit" && events.wants("request.completed") ? Payloads.ofCacheHit(summary, nameOf) : null
+        if (hit !== null) events.publish(hit)
+        return
+      }
+      if (!events.wants("request.failed")) return
       if (ending.delete(summary.requestId)) return
-      const event = Payloads.ofSummary(summary, (provider) => shownProvider(configuration.current(), provider))
+      const event = Payloads.ofSummary(summary, nameOf)
       if (event !== null) events.publish(event)
     }
   })

@@ -18,11 +18,15 @@ const MOST_CALLS = 100
 /** Was the request answered after several calls? */
 const isJoint = ({ attempt, final, outcome }: LedgerRow): boolean => final && outcome === "completed" && attempt > 1
 
-/** The calls before the last one of a joint request. An id that a client gave may be that of earlier requests, too: the newest call of each number counts. */
+/** Two requests under one id of a client's: told apart by their key, their path and what they ask for. */
+const isSameRequest = (a: LedgerRow, b: LedgerRow): boolean =>
+  a.requestId === b.requestId && a.nodeId === b.nodeId && a.apiKeyId === b.apiKeyId && a.endpoint === b.endpoint && a.requestedModel === b.requestedModel && a.sessionTag === b.sessionTag
+
+/** The calls before the last one of a joint request. An id that a client gave may be that of other requests, too: the newest call of each number counts. */
 const othersOf = (row: LedgerRow, beside: ReadonlyArray<LedgerRow>, store: UsageStore["Service"]) =>
   Effect.map(store.rows({ requestId: row.requestId, limit: MOST_CALLS }), (stored) => {
     const calls = [...stored, ...beside].filter((one) =>
-      one.requestId === row.requestId && one.nodeId === row.nodeId && one.attempt < row.attempt && one.startedAt <= row.startedAt)
+      isSameRequest(one, row) && one.attempt < row.attempt && one.startedAt <= row.startedAt && one.settledAt <= row.settledAt)
     return [...new Map(calls.sort((a, b) => a.startedAt - b.startedAt).map((one) => [one.attempt, one])).values()]
   })
 
