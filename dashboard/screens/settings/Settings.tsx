@@ -4,6 +4,7 @@ import { useEffect, useState } from "react"
 import { useChange, useRead } from "../../api/query.ts"
 import { count } from "../../format/numbers.ts"
 import { filled } from "../../format/members.ts"
+import { categoryWord } from "../../format/flags.ts"
 import { Confirm } from "../../parts/Dialog.tsx"
 import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, TextField } from "../../parts/Field.tsx"
@@ -52,7 +53,7 @@ const Flags = ({ search, show }: Place) => {
             const categories = [...new Set(shown.map(({ category }) => category))].sort()
             return categories.map((category) => (
               <section key={category} id={idOf(category)} tabIndex={-1} className="list-group" aria-label={category}>
-                <h3>{category}</h3>
+                <h3>{categoryWord(category)}</h3>
                 <ul className="list">{shown.filter((flag) => flag.category === category).map((flag) => <FlagRow key={flag.key} flag={flag} onRestart={() => setWaiting(true)} />)}</ul>
               </section>
             ))
@@ -116,7 +117,7 @@ const Index = ({ show }: Pick<Place, "show">) => {
   const link = (id: string, word: string) => <li key={id}><Link to="/settings" search={true} hash={id} hashScrollIntoView={false} onClick={() => void jump(id)}>{word}</Link></li>
   return (
     <nav className="panel panel-body index" aria-label="On this page">
-      {categories.length === 0 ? null : <div><h2>Flags</h2><ul>{categories.map((category) => link(idOf(category), category))}</ul></div>}
+      {categories.length === 0 ? null : <div><h2>Flags</h2><ul>{categories.map((category) => link(idOf(category), categoryWord(category)))}</ul></div>}
       <div><h2>Settings</h2><ul>{groups.map(({ id, word }) => link(id, word))}</ul></div>
       <div><h2>More</h2><ul>{others.map(({ id, word }) => link(id, word))}{link("json", "All as JSON")}</ul></div>
     </nav>
