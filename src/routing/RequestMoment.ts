@@ -7,7 +7,7 @@ import { type Demands, none } from "#src/routing/capabilities/demands.ts"
 import type { Moment, PromptLength, QuotaWindow, Wanted } from "#src/routing/models/candidate.ts"
 
 /** What of a request a strategy may want to know; estimates. */
-export type About = Pick<Moment, "promptTokens" | "promptPrefix" | "needs">
+export type About = Pick<Moment, "promptTokens" | "answerTokens" | "promptPrefix" | "needs">
 
 /** The prompt of a request, as strategies ask of it. */
 export interface AskedPrompt {
@@ -90,6 +90,10 @@ export class RequestMoment implements Moment {
 
   get promptTokens(): number {
     return this.asked().promptTokens
+  }
+
+  get answerTokens(): number | null {
+    return this.asked().answerTokens ?? null
   }
 
   get promptPrefix(): string {

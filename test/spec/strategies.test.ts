@@ -1,7 +1,7 @@
 /** Each strategy of a combo by what its clients see, and what else decides which target is asked. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"
-import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
+import { errorIn, type Lab, messages, startLab } from "#test/support/lab.ts"
 
 let lab: Lab
 beforeAll(async () => {
@@ -232,6 +232,20 @@ describe("what bounds a combo", () => {
     const soft = await lab.chat({ model }, { "x-gateway-budget": "0.000001" })
     expect([soft.status, answerOf(soft)]).toEqual([200, cheap.name])
     expect((await lab.sim.entries({ model: `m-${dear.name}` })).length).toBe(0)
+  })
+
+  it("X-Gateway-Budget: an answer counts with what the client lets it have, in each format's field", async () => {
+    const [one] = await places(1) as [Place]
+    await lab.gateway.operator.price(one.node, `m-${one.name}`, { input: 0, output: 1_000 })
+    const model = await combo("auto", modelsOf([one]), { config: { explorationRate: 0 } })
+    // An answer of 1,000 tokens costs 1 USD, one of 100 a tenth of it.
+    const ask = async (path: string, body: Record<string, unknown>) => (await Http.send(lab.gateway.url, {
+      path, headers: { "x-gateway-budget": "0.2", "x-gateway-budget-fallback": "strict" }, body: { model, ...body }
+    })).status
+    expect(await ask("/v1/chat/completions", { messages })).toBe(402)
+    for (const cap of [{ max_tokens: 100 }, { max_completion_tokens: 100 }]) expect([cap, await ask("/v1/chat/completions", { messages, ...cap })]).toEqual([cap, 200])
+    expect(await ask("/v1/chat/completions", { messages, max_tokens: 300 })).toBe(402)
+    expect([await ask("/v1/messages", { messages, max_tokens: 100 }), await ask("/v1/responses", { input: "Hello", max_output_tokens: 100 })]).toEqual([200, 200])
   })
 })
 

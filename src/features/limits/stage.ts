@@ -12,11 +12,11 @@ import { Flags } from "#actors/ports/Flags.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Client } from "#actors/request/Inbound.ts"
+import { answerCapOf } from "#src/inference/lane/bodies/answerCap.ts"
 import { CurrentRouter } from "#src/inference/lane/services/CurrentRouter.ts"
 import { Forks } from "#src/inference/lane/services/Forks.ts"
 import { LaneOptions } from "#src/inference/lane/services/LaneOptions.ts"
 import { type AdmittedCall, type Fork, type Stage, wait } from "#src/inference/lane/stages/Stages.ts"
-import * as Json from "#src/wire/json/json.ts"
 import { freeModelsOf } from "#src/routing/freeModel.ts"
 
 export interface Options {
@@ -32,19 +32,11 @@ export interface Options {
 const textBytes = 256 * 1024
 const bytesPerToken = 4
 
-const capOf = (parsed: Readonly<Record<string, unknown>>): number | null => {
-  const within = (name: string): Readonly<Record<string, unknown>> => Json.isRecord(parsed[name]) ? parsed[name] : {}
-  for (const cap of [
-    parsed["max_tokens"], parsed["max_completion_tokens"], parsed["max_output_tokens"], within("generationConfig")["maxOutputTokens"], within("options")["num_predict"]
-  ]) if (typeof cap === "number" && cap > 0) return Math.ceil(cap)
-  return null
-}
-
 const askOf = ({ body, codec, parsed, tags, units }: AdmittedCall): LimitQuestion => ({
   session: tags.session,
   promptTokens: Math.ceil(Math.min(body.length, textBytes) / bytesPerToken),
   // What is no conversation has no tokens out.
-  maxOutputTokens: codec === null ? 0 : capOf(parsed),
+  maxOutputTokens: codec === null ? 0 : answerCapOf(parsed),
   units,
   free: false
 })

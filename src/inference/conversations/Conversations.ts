@@ -12,6 +12,7 @@ import { type Plan, withoutRaw } from "#src/compression/plan.ts"
 import * as Effective from "#src/compression/effective.ts"
 import * as Ensembles from "#src/inference/conversations/ensembles/Ensembles.ts"
 import * as Handoffs from "#src/inference/conversations/ensembles/Handoffs.ts"
+import { answerCapOf } from "#src/inference/lane/bodies/answerCap.ts"
 import type { Prompt, Shortening } from "#src/inference/lane/bodies/Prompt.ts"
 import { PlannedRequest } from "#src/inference/lane/PlannedRequest.ts"
 import * as Lane from "#src/inference/lane/Lane.ts"
@@ -113,6 +114,7 @@ const prefixBytes = 2_048
 /** What a combo's strategy may ask of a request; estimates, because nothing was decoded yet. */
 const aboutOf = ({ body, large, parsed }: Prompt): About => ({
   promptTokens: Math.ceil(body.length / 4),
+  answerTokens: answerCapOf(parsed),
   promptPrefix: body.toString("latin1", 0, prefixBytes),
   needs: {
     tools: Array.isArray(parsed["tools"]) && parsed["tools"].length > 0,

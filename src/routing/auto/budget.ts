@@ -5,10 +5,10 @@ import { narrow, type Filtered } from "#src/routing/strategies/filter.ts"
 import { estimatedCost } from "#src/routing/strategies/price.ts"
 
 /** With `strict` an order may become empty: the client is answered 402. The cap is in USD, and absent means none. */
-export const withinBudget = (from: Filtered, config: ComboConfig, { promptTokens }: Moment): Filtered => {
+export const withinBudget = (from: Filtered, config: ComboConfig, { answerTokens = null, promptTokens }: Moment): Filtered => {
   const { budgetCap } = config
   if (budgetCap === undefined || from.available.length === 0) return from
-  const costOf = ({ target }: Candidate): number => estimatedCost(target, promptTokens)
+  const costOf = ({ target }: Candidate): number => estimatedCost(target, promptTokens, answerTokens)
   const costs = from.available.map(costOf)
   const cheapest = from.available[costs.indexOf(Math.min(...costs))] as Candidate
   // When any candidate is within the budget, the cheapest is, too.

@@ -60,6 +60,8 @@ export interface Moment {
   readonly promptPrefix: string
   /** Estimated tokens of the request. */
   readonly promptTokens: number
+  /** The most tokens that the client lets the answer have; null or absent: it says nothing of it. */
+  readonly answerTokens?: number | null
   readonly needs: { readonly tools: boolean; readonly vision: boolean; readonly structuredOutput: boolean }
   /** Id of the API key; null for anonymous. */
   readonly keyId: string | null

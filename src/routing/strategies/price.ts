@@ -15,14 +15,14 @@ export const blendedPrice = (target: Target, promptTokens: number): number | nul
   return price === null ? null : 0.6 * price.input + 0.4 * price.output
 }
 
-/** Tokens an answer is expected to have, unless its model gives fewer. */
+/** Tokens an answer is expected to have, unless its client says how many it may have, or its model gives fewer. */
 const expectedAnswerTokens = 1_000
 
 /** USD that the request is expected to cost; an unpriced model costs nothing, as in the ledger. */
-export const estimatedCost = (target: Target, promptTokens: number): number => {
+export const estimatedCost = (target: Target, promptTokens: number, answerTokens: number | null = null): number => {
   const price = amounts(target, promptTokens)
   if (price === null) return 0
-  const answer = Math.min(expectedAnswerTokens, target.maxOutputTokens ?? Infinity)
+  const answer = Math.min(answerTokens ?? expectedAnswerTokens, target.maxOutputTokens ?? Infinity)
   return (promptTokens * price.input + answer * price.output) / 1_000_000
 }
 
