@@ -66,27 +66,46 @@ export class SessionPins {
   }
 }
 
-interface CachePin {
-  executionKey: string
+export interface CachePin {
+  readonly executionKey: string
   /** ms since the epoch. */
-  until: number
+  readonly until: number
+}
+
+/** How nodes name a conversation to each other, and how one tells the others of it. */
+export interface CachePinNews {
+  readonly keyOf: (conversation: string) => string
+  readonly tell: (key: string, pin: CachePin) => void
 }
 
 type Asked = Pick<Moment, "keyId" | "now" | "promptPrefix" | "session">
 
 /** The longest that vendors keep a prompt after its last use, unless one pays for more: 1 h. */
 const cachedMs = 3_600_000
+/** A conversation that stays where it is is told to other nodes once in this time, ms. */
+const toldAgainMs = 60_000
 /** A shorter prompt is cached by no vendor, and its beginning holds what changes with each turn. */
 const leastPrefix = 2_048
 
 /** Combos with `context_cache_protection`: a conversation keeps the target that answered it, because its vendor holds the prompt's cache there. */
 export class CachePins {
   private readonly held = new Generations<CachePin>(keptEntries)
+  /** What other nodes told, by their name of the conversation. */
+  private readonly heard = new Generations<CachePin>(keptEntries)
+  private hears = false
+  /** Null for a node that is alone. */
+  news: CachePinNews | null = null
+
+  /** Another node's word. */
+  readonly onPin = (key: string, pin: CachePin): void => {
+    this.hears = true
+    this.heard.set(key, pin)
+  }
 
   /** The order with the conversation's own target first; the same list where there is none, or it is first. */
   first(comboId: string, order: ReadonlyArray<Candidate>, moment: Asked): ReadonlyArray<Candidate> {
     const key = conversationOf(comboId, moment)
-    const pin = key === null ? undefined : this.held.get(key)
+    const pin = key === null ? undefined : this.newest(key)
     if (pin === undefined || pin.until <= moment.now) return order
     const at = order.findIndex(({ executionKey }) => executionKey === pin.executionKey)
     return at <= 0 ? order : [order[at] as Candidate, ...order.slice(0, at), ...order.slice(at + 1)]
@@ -95,11 +114,27 @@ export class CachePins {
   /** The candidate answered; each answer begins the time anew. */
   keep(comboId: string, { executionKey }: Pick<Candidate, "executionKey">, moment: Asked): void {
     const key = conversationOf(comboId, moment)
-    if (key !== null) this.held.set(key, { executionKey, until: moment.now + cachedMs })
+    if (key === null) return
+    const pin: CachePin = { executionKey, until: moment.now + cachedMs }
+    const before = this.held.get(key)
+    this.held.set(key, pin)
+    if (this.news === null) return
+    const isKnown = before !== undefined && this.newest(key) === pin && before.executionKey === executionKey && pin.until - before.until < toldAgainMs
+    // What is not told again keeps the time at which it was told.
+    if (isKnown) this.held.set(key, { executionKey, until: before.until })
+    else this.news.tell(this.news.keyOf(key), pin)
   }
 
   clear(): void {
     this.held.clear()
+    this.heard.clear()
+  }
+
+  /** This node's own or another's, whichever is newer. */
+  private newest(key: string): CachePin | undefined {
+    const own = this.held.get(key)
+    const other = this.hears && this.news !== null ? this.heard.get(this.news.keyOf(key)) : undefined
+    return own === undefined || (other !== undefined && other.until > own.until) ? other : own
   }
 }
 

@@ -60,4 +60,28 @@ describe.skipIf(servers.missing !== null)("a session over two nodes", { timeout:
     listener.disconnect()
     expect(said).toContain("They told a story.")
   })
+
+  it("keeps the target that holds the cache of its prompt on the node that goes on", async () => {
+    const combos = combosOf(first, "hp")
+    const listener = new Redis(common.redis.url)
+    const told: Array<string> = []
+    listener.on("message", (_channel, text) => told.push(text))
+    await listener.subscribe("gateway:session-places")
+    let [kept, wanted] = ["", "b"]
+    for (let i = 0; i < TRIES && kept !== wanted; i++) {
+      const [a, b] = [await combos.place(), await combos.place()]
+      const model = await combos.combo("round-robin", [a.model, b.model], { context_cache_protection: true, config: { stickyRoundRobinLimit: 1 } })
+      await Promise.all([converged(first.gateway), converged(second)])
+      const messages = [{ role: "user", content: "Hello." }]
+      const ask = (url: string, session: string) => Http.send(url, { path: "/v1/chat/completions", headers: { "x-session-id": session }, body: { model, messages } })
+      expect(answerOf(await ask(first.gateway.url, `first-${i}`))).toBe(a.name)
+      expect(answerOf(await ask(first.gateway.url, `second-${i}`))).toBe(b.name)
+      await eventually(() => Promise.resolve(told.filter((text) => text.includes("executionKey")).length), (count) => count > i, "the places in Redis")
+      // A node that was told nothing takes its own turn, which begins with the first target.
+      kept = answerOf(await ask(second.url, `second-${i}`)) ?? ""
+      wanted = b.name
+    }
+    listener.disconnect()
+    expect(kept).toBe(wanted)
+  })
 })

@@ -2,7 +2,7 @@ import { assert, describe, it } from "vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
-import type { SessionPlace, SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
+import type { CachePlace, SessionPlace, SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
 import { eventually } from "#test/support/operator.ts"
 
 export type Node = SessionPlaces["Service"]
@@ -33,6 +33,21 @@ export const suite = (name: string, open: () => Promise<(node: string) => Node>)
       assert.strictEqual(two.keyOf("s-1"), one.keyOf("s-1"))
       assert.notStrictEqual(two.keyOf("s-1"), one.keyOf("s-2"))
       for (const { close } of ears) await close()
+    })
+
+    it("every other node hears where the caches of prompts are, too, and its teller does not", async () => {
+      const node = await open()
+      const [one, two] = [node("one"), node("two")]
+      const scope = Scope.makeUnsafe()
+      const heard: Array<readonly [string, string, CachePlace]> = []
+      for (const [name, ear] of [["one", one], ["two", two]] as const) {
+        await Effect.runPromise(Scope.provide(ear.cachePlaces?.hear((key, at) => heard.push([name, key, at])) ?? Effect.void, scope))
+      }
+      const at = { executionKey: "step>other", until: 1_700_000_000_000 }
+      one.cachePlaces?.tell(one.keyOf("c-1"), at)
+      await eventually(async () => heard.length, (length) => length > 0, "the place")
+      assert.deepStrictEqual(heard, [["two", two.keyOf("c-1"), at]])
+      await Effect.runPromise(Scope.close(scope, Exit.void))
     })
   })
 }

@@ -4,6 +4,6 @@ import { effect, row, untouched } from "#src/management/degradation.ts"
 
 export const degradation: ReadonlyArray<DegradationRow> = [
   row("session-hand-offs", {
-    redis: { away: effect("admitted", "A session that another node goes on with may get no summary of what came before.", null), flushed: untouched }
+    redis: { away: effect("admitted", "A session that another node goes on with may get no summary of what came before, and a conversation that another node goes on with may leave the target that holds the cache of its prompt.", null), flushed: untouched }
   })
 ]

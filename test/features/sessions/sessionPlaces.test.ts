@@ -1,7 +1,7 @@
 /** Where sessions are, as nodes tell each other: the contract in memory and on a real Redis, and bytes of strangers. */
 import * as Effect from "effect/Effect"
 import { describe, expect, it } from "vitest"
-import type { SessionPlace } from "#src/inference/ports/SessionPlaces.ts"
+import type { CachePlace, SessionPlace } from "#src/inference/ports/SessionPlaces.ts"
 import * as RedisSessionPlaces from "#src/features/sessions/RedisSessionPlaces.ts"
 import { listen, type Node, place, suite } from "#test/suites/SessionPlaces.suite.ts"
 import { eventually } from "#test/support/operator.ts"
@@ -9,12 +9,19 @@ import { redisNodes } from "#test/support/redisNodes.ts"
 
 suite("memory", async () => {
   const listeners = new Map<(key: string, at: SessionPlace) => void, string>()
+  const caches = new Map<(key: string, at: CachePlace) => void, string>()
   return (name): Node => ({
     keyOf: (session) => session,
     tell: (key, at) => {
       for (const [heard, owner] of listeners) if (owner !== name) heard(key, at)
     },
-    hear: (heard) => Effect.asVoid(Effect.acquireRelease(Effect.sync(() => listeners.set(heard, name)), () => Effect.sync(() => listeners.delete(heard))))
+    hear: (heard) => Effect.asVoid(Effect.acquireRelease(Effect.sync(() => listeners.set(heard, name)), () => Effect.sync(() => listeners.delete(heard)))),
+    cachePlaces: {
+      tell: (key, at) => {
+        for (const [heard, owner] of caches) if (owner !== name) heard(key, at)
+      },
+      hear: (heard) => Effect.asVoid(Effect.acquireRelease(Effect.sync(() => caches.set(heard, name)), () => Effect.sync(() => caches.delete(heard))))
+    }
   })
 })
 

@@ -5,6 +5,7 @@ import * as Layer from "effect/Layer"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { Resilience } from "#actors/request/ports/Resilience.ts"
+import { SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
 import { Tunnels } from "#src/platform/upstream/egress/TunnelCounts.ts"
 import * as AsideProxies from "#src/routing/models/asideProxies.ts"
 import { variantsOf } from "#src/routing/models/resolverView.ts"
@@ -34,7 +35,12 @@ export const layer = Layer.effect(CurrentRouter, Effect.gen(function*() {
   const quotas = yield* Quotas
   const resilience = yield* Resilience
   const { asides } = yield* Tunnels
+  const { cachePlaces, keyOf } = yield* SessionPlaces
   const memory = new RouterMemory()
+  if (cachePlaces !== null) {
+    memory.cachePins.news = { keyOf, tell: cachePlaces.tell }
+    yield* cachePlaces.hear(memory.cachePins.onPin)
+  }
   let router: Router | null = null
   let forgotten = configuration.current().settings.get(forgottenKey)
   yield* Effect.acquireRelease(
