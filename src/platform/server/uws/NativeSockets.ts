@@ -78,7 +78,8 @@ export class NativeSockets {
       if (res === null) return false
       this.live.add(owner)
       // Never in a cork of its own: when the socket keeps its address, the native end of that cork takes the WebSocket for a response
-      // and may close it.
+      // and may close it. The native library warns of it on stderr, once per process ("... must be made from within a corked callback"): it
+      // asks for corks to save packets, and a handshake is one packet.
       res.upgrade({ owner }, key, protocol, extensions, context)
       return true
     }
