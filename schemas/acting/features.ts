@@ -15,7 +15,6 @@ export const features = {
   compression: feature("Further engines of compression", "No engine asks a model, keeps a share of the window free (headroom) or stores large blocks for a later question (ccr)."),
   dashboard: feature("Health checks in lists of the dashboard", "No list of the dashboard holds health checks, so none can be hidden."),
   discovery: feature("Rankings and feeds of catalogues", "No public ranking is read, and lists of models are read from provider nodes alone."),
-  interfaceModes: feature("Other settings of routing", "The gateway decides by combos, chains, aliases, tasks and automatic routing alone."),
   interception: feature("Proxies of hosted tools", "Pages leave by what calls of the provider that reads them leave by; a rule names no proxy of its own."),
   logging: feature("Bodies in logs", "Bodies of requests are never in the log; the setting callLogBodies keeps them beside their calls."),
   mediaBridges: feature(

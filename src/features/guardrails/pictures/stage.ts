@@ -1,7 +1,7 @@
 /**
  * Describes the pictures of a conversation whose model cannot take them: the operator's bridge model says what each shows, and the
- * conversation goes on with these texts, or is answered by that model where its client asks for it. It stands before the guardrails, which then read the descriptions. While it is off, a request
- * costs one comparison.
+ * conversation goes on with these texts, or is answered by that model where its client asks for it. It stands before the guardrails,
+ * which then read the descriptions. While it is off, a request costs one comparison.
  */
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
