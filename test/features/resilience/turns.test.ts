@@ -3,7 +3,6 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { type QueueEntry, WaitQueue } from "#actors/resilience/WaitQueue.ts"
-import { long } from "#test/support/properties.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 const Act = Schema.Union([
@@ -123,13 +122,13 @@ describe("any history of a line", () => {
       for (const [place, cap] of world.caps.entries()) assert.isAtMost(world.running.filter((one) => one.place === place).length, cap)
       assert.strictEqual(world.turns.size, world.waiting.size)
     })
-  }, long)
+  }, { arbitrary: { size: 120 } })
 
   it.prop("lets nobody overtake at a place", { history: histories }, ({ history }) => {
     const world = new World()
     world.play(history, () => {})
     for (const going of world.went) assert.deepStrictEqual(overtookOf(going), [], `${going.caller.name} at ${going.place}`)
-  }, long)
+  }, { arbitrary: { size: 120 } })
 
   it.prop("lets nobody overtake in a lane, and no lane have two turns while another waits for the same", { history: histories }, ({ history }) => {
     const world = new World(3)
@@ -152,7 +151,7 @@ describe("any history of a line", () => {
         for (const { lane, name } of still) assert.include(between, lane, `${name} waited at ${place} while ${caller.lane} had two turns`)
       }
     }
-  }, long)
+  }, { arbitrary: { size: 120 } })
 
   it.prop("leaves no place free beside somebody who waits for it", { history: histories }, ({ history }) => {
     const world = new World()
@@ -161,7 +160,7 @@ describe("any history of a line", () => {
         for (const place of caller.places) assert.isNotNull(world.block(place, world.now), `place ${place} is free and ${caller.name} waits`)
       }
     })
-  }, long)
+  }, { arbitrary: { size: 120 } })
 
   it.prop("nobody waits longer than its deadline, however the others behave", { history: histories }, ({ history }) => {
     const world = new World()
@@ -173,7 +172,7 @@ describe("any history of a line", () => {
     assert.deepStrictEqual([world.turns.size, world.waiting.size], [0, 0])
     world.serve()
     assert.deepStrictEqual([world.turns.wakeAt(), world.turns.sizes(), world.turns.lineCount], [null, [], 0])
-  }, long)
+  }, { arbitrary: { size: 120 } })
 
   it.prop("when everything ends, everybody who still waits goes in the order of arrival", { history: histories }, ({ history }) => {
     const world = new World()
@@ -188,7 +187,7 @@ describe("any history of a line", () => {
       const names = world.went.slice(before).filter((one) => one.place === place && one.caller.places.length === 1).map(({ caller }) => caller.name)
       assert.deepStrictEqual(names, [...names].sort((a, b) => a - b))
     }
-  }, long)
+  }, { arbitrary: { size: 120 } })
 })
 
 describe("a line", () => {
