@@ -17,6 +17,7 @@ import { CurrentRouter } from "#src/inference/lane/services/CurrentRouter.ts"
 import { Forks } from "#src/inference/lane/services/Forks.ts"
 import { LaneOptions } from "#src/inference/lane/services/LaneOptions.ts"
 import { type AdmittedCall, type Fork, type Stage, wait } from "#src/inference/lane/stages/Stages.ts"
+import { headedClient } from "#src/inference/lane/stages/headedClient.ts"
 import { freeModelsOf } from "#src/routing/freeModel.ts"
 
 export interface Options {
@@ -117,15 +118,5 @@ const go = (run: Run, ask: LimitQuestion, refusal: PublicError | null): void => 
 }
 
 /** Says in X-Gateway-Decision that the answer is the emergency fallback's. */
-const marked = (client: Client): Client => {
-  const mark = (headers: ReadonlyArray<string>): ReadonlyArray<string> =>
-    headers.map((value, index) => index % 2 === 1 && headers[index - 1] === "X-Gateway-Decision" ? `${value}; fallback=emergency` : value)
-  return {
-    start: (status, headers) => client.start(status, mark(headers)),
-    relay: (chunk) => client.relay(chunk),
-    onDrain: (listener) => client.onDrain(listener),
-    end: (chunk) => client.end(chunk),
-    respond: (status, headers, body) => client.respond(status, mark(headers), body),
-    close: () => client.close()
-  }
-}
+const marked = (client: Client): Client => headedClient(client, (headers) =>
+  headers.map((value, index) => index % 2 === 1 && headers[index - 1] === "X-Gateway-Decision" ? `${value}; fallback=emergency` : value))

@@ -13,6 +13,7 @@ import { Bodies } from "#src/inference/lane/services/Bodies.ts"
 import { CurrentRouter } from "#src/inference/lane/services/CurrentRouter.ts"
 import { Forks } from "#src/inference/lane/services/Forks.ts"
 import { type AdmittedCall, type Stage, wait } from "#src/inference/lane/stages/Stages.ts"
+import { headedClient } from "#src/inference/lane/stages/headedClient.ts"
 import { isAutomatic } from "#src/routing/auto/combo.ts"
 import type { RequestLength } from "#src/routing/contextWindow.ts"
 import { isMade } from "#src/routing/models/bareCombos.ts"
@@ -66,14 +67,7 @@ const mayLeave = (router: Router, call: AdmittedCall, { automatic }: Concern, ch
 }
 
 /** The client with a header more on what it is answered. */
-const told = (client: Client, value: string): Client => ({
-  start: (status, headers) => client.start(status, [...headers, HEADER, value]),
-  relay: (chunk) => client.relay(chunk),
-  onDrain: (listener) => client.onDrain(listener),
-  end: (chunk) => client.end(chunk),
-  respond: (status, headers, body) => client.respond(status, [...headers, HEADER, value], body),
-  close: () => client.close()
-})
+const told = (client: Client, value: string): Client => headedClient(client, (headers) => [...headers, HEADER, value])
 
 export const stage = Effect.gen(function*() {
   const { counts, rules } = yield* TaskRouting

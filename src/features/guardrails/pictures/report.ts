@@ -1,5 +1,6 @@
 /** What came of the pictures of one request: for its model, its client, the log and the metrics. Pure. */
 import type { Client } from "#actors/request/Inbound.ts"
+import { headedClient } from "#src/inference/lane/stages/headedClient.ts"
 import { formatCost } from "#src/platform/accounting/cost.ts"
 import type { Bridge } from "./bridge.ts"
 import type { Description } from "./Descriptions.ts"
@@ -47,14 +48,5 @@ export const told = (client: Client, report: Report): Client => {
 }
 
 /** The client, which is told what became of a request with pictures. */
-export const toldWay = (client: Client, way: string, costing: (headers: ReadonlyArray<string>) => ReadonlyArray<string> = (headers) => headers): Client => {
-  const more = (headers: ReadonlyArray<string>): ReadonlyArray<string> => [...costing(headers), HEADER, way]
-  return {
-    start: (status, headers) => client.start(status, more(headers)),
-    relay: (chunk) => client.relay(chunk),
-    onDrain: (listener) => client.onDrain(listener),
-    end: (chunk) => client.end(chunk),
-    respond: (status, headers, body) => client.respond(status, more(headers), body),
-    close: () => client.close()
-  }
-}
+export const toldWay = (client: Client, way: string, costing: (headers: ReadonlyArray<string>) => ReadonlyArray<string> = (headers) => headers): Client =>
+  headedClient(client, (headers) => [...costing(headers), HEADER, way])
