@@ -239,12 +239,7 @@ const nothing = {}
 const harmless = { containers: 0 }
 
 /** In memory that threads share, so that a body is not copied for every job about it; a large one mostly came there. */
-const shared = (body: Buffer): Buffer => {
-  if (body.buffer instanceof SharedArrayBuffer) return body
-  const bytes = Buffer.from(new SharedArrayBuffer(body.length))
-  bytes.set(body)
-  return bytes
-}
+const shared = (body: Buffer): Buffer => body.buffer instanceof SharedArrayBuffer ? body : Jobs.sharedCopyOf(body)
 
 /** Why a body may not be parsed at all; null for all but hostile ones. */
 export const excessive = (body: Buffer): PublicError | null => {

@@ -1,7 +1,7 @@
 /** A job about a large request: what is asked about its pictures. */
 import { PublicError } from "#schemas/errors.ts"
 import type { FormatName } from "#schemas/wire/conversation.ts"
-import type * as Jobs from "#src/inference/lane/bodies/jobs.ts"
+import * as Jobs from "#src/inference/lane/bodies/jobs.ts"
 import type { Bridge } from "./bridge.ts"
 import * as Questions from "./questions.ts"
 
@@ -10,16 +10,9 @@ export interface AskAbout extends Jobs.JobSubject {
   readonly bridge: Bridge
 }
 
-/** In memory that threads share: a copy would hold the loop. */
-const shared = (bytes: Uint8Array): Uint8Array => {
-  const copy = Buffer.from(new SharedArrayBuffer(bytes.length))
-  copy.set(bytes)
-  return copy
-}
-
 export const run: Jobs.RunJob<AskAbout, Questions.Asked> = (job, parse) => {
   const body = parse(job)
   if (body instanceof PublicError) return body
   const { places, questions } = Questions.of(job.format, job.bridge, body)
-  return { places, questions: questions.map((question) => ({ ...question, body: shared(question.body) })) }
+  return { places, questions: questions.map((question) => ({ ...question, body: Jobs.sharedCopyOf(question.body) })) }
 }

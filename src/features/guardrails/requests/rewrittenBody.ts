@@ -2,7 +2,7 @@
 import * as Crypto from "node:crypto"
 import type { FormatName } from "#schemas/wire/conversation.ts"
 import * as Identity from "#src/inference/lane/bodies/identity.ts"
-import type * as Jobs from "#src/inference/lane/bodies/jobs.ts"
+import * as Jobs from "#src/inference/lane/bodies/jobs.ts"
 import { outlineOf } from "#src/inference/lane/bodies/outline.ts"
 import type { Large } from "#src/inference/lane/bodies/Prompt.ts"
 import { mediaOf } from "#src/routing/capabilities/demands.ts"
@@ -22,8 +22,7 @@ export interface Changed {
 }
 
 export const of = (format: FormatName, written: Uint8Array, body: Record<string, unknown>): RewrittenBody => {
-  const bytes = Buffer.from(new SharedArrayBuffer(written.length))
-  bytes.set(written)
+  const bytes = Jobs.sharedCopyOf(written)
   return {
     bytes, outline: outlineOf(body), digest: Crypto.hash("sha256", bytes, "hex"), identity: Identity.digestOf(format, body),
     leastTokens: leastPromptTokens(format, body), media: mediaOf(body)

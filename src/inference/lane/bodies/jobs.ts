@@ -67,6 +67,13 @@ export const opening: Kind<Open, OpenedBody | MovedBody> = { module: new URL("./
 /** A request's body as it is read and sent on. */
 export const bodyOf = (bytes: Uint8Array): Buffer => asBuffer(unmarked(bytes))
 
+/** A copy in memory that threads share: sending it to one costs nothing. */
+export const sharedCopyOf = (bytes: Uint8Array): Buffer => {
+  const copy = Buffer.from(new SharedArrayBuffer(bytes.length))
+  copy.set(bytes)
+  return copy
+}
+
 /** The bytes of a job as a buffer over the same memory. */
 export const bufferOf = ({ bytes }: JobSubject): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
