@@ -20,7 +20,7 @@ const clock = Path.join(folder, "skew")
 beforeAll(async () => {
   sim = await startSim({ models: { "*": {} } })
   gateway = await spawned({
-    environment: { GATEWAY_TEST_CLOCK: clock, NODE_OPTIONS: `--import ${Path.resolve(import.meta.dirname, "../support/steppedClock.mjs")}` }
+    environment: { GATEWAY_TEST_CLOCK: clock, NODE_OPTIONS: `--import ${Path.resolve(import.meta.dirname, "../support/skewedClock.mjs")}` }
   })
   for (const prefix of ["calm", "resting", "broken"]) {
     const provider = await gateway.operator.createNode({ prefix, baseUrl: `${sim.url}/v1` })
