@@ -64,7 +64,7 @@ export const make = Effect.gen(function*() {
   const registered = yield* RegisteredKeyStore
   const tokenLimits = yield* TokenLimitStore
   // A command line beside a running gateway counts nothing itself.
-  const limits = yield* Effect.map(Effect.serviceOption(Limits), (found) => found._tag === "Some" ? found.value : null)
+  const limits = Context.getOrElse(yield* Effect.context<never>(), Limits, () => null)
   const { machineId } = yield* ManagementOptions
 
   const get = (id: string): Done<ApiKey> => Effect.flatMap(store.get(id), (key) => key === null ? missing : Effect.succeed(key))
